@@ -1,0 +1,1 @@
+"""What a trace is: traces, steps, causes, gaps and the derived tree. No I/O."""
