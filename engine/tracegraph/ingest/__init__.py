@@ -1,0 +1,1 @@
+"""File -> Trace: find out what a file is, and read it. One adapter a file."""

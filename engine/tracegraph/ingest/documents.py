@@ -1,0 +1,110 @@
+"""Files that hold one JSON document, an array of them, or one a line; one trace a document."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from tracegraph.errors import InputError
+from tracegraph.ingest.adapter import ReadOptions
+from tracegraph.ingest.losses import Losses
+from tracegraph.ingest.source import Source
+from tracegraph.ingest.tolerant_json import decode_tolerant
+from tracegraph.model.draft import Draft
+
+_Record = TypeVar("_Record")
+
+
+def read_documents(
+    source: Source,
+    options: ReadOptions,
+    area: str,
+    decode: Callable[[bytes, str, Losses], _Record],
+    trace_id: Callable[[_Record], str],
+    add: Callable[[Draft, _Record, Source, Losses], None],
+) -> Draft:
+    """Read a file of documents into a draft; one that cannot be read costs itself only.
+
+    Gap code: ``<area>.unreadable_trace``, of the file.
+
+    Args:
+        source: the file.
+        options: what is asked for.
+        area: what gap codes start with.
+        decode: makes a record of (document, place, losses), or raises InputError.
+        trace_id: the trace id of a record.
+        add: appends the record's trace to a draft.
+
+    Raises:
+        InputError: none of the documents can be read.
+        StrictError: strict, and something was lost.
+    """
+    draft = Draft(keep_content=options.keep_content)
+    outside = Losses(source.name, options.strict)
+    refusal: InputError | None = None
+    found = False
+    for place, data in _documents(source, outside):
+        losses = Losses(source.name, options.strict)
+        try:
+            record = decode(data, place, losses)
+        except InputError as error:
+            if options.strict:
+                raise
+            refusal = refusal or error
+            outside.add(f"{area}.unreadable_trace", str(error))
+            continue
+        found = True
+        if options.only is None or trace_id(record) in options.only:
+            add(draft, record, source, losses)
+    if not found:
+        raise refusal or InputError(f"{source.name}: holds no trace")
+    draft.file_gaps.update(outside.counts)
+    return draft
+
+
+def _documents(source: Source, losses: Losses) -> Iterator[tuple[str, bytes]]:
+    """Yield (place for messages, bytes) of each document, undecoded."""
+    if _is_json_lines(source):
+        for number, _, line in source.lines():
+            yield f"{source.name}: line {number}", line
+        return
+    data = source.document()
+    if not source.head.lstrip().startswith(b"["):
+        yield source.name, data
+        return
+    for index, item in enumerate(_items(data, source.name, losses), 1):
+        yield f"{source.name}: item {index}", item
+
+
+def _is_json_lines(source: Source) -> bool:
+    """Tell by a whole object standing alone on the first or second line, with more after it."""
+    if not source.head.lstrip().startswith(b"{"):
+        return False
+    first = source.data.find(b"\n")
+    if first < 0 or not source.data[first : first + 64].strip():
+        return False
+    second = source.data.find(b"\n", first + 1)
+    lines = source.data[:first], source.data[first + 1 : second if second >= 0 else len(source)]
+    return any(map(_is_object, lines))
+
+
+def _is_object(line: bytes) -> bool:
+    line = line.strip(b"\xef\xbb\xbf \t\r")
+    if not (line.startswith(b"{") and line.endswith(b"}")):
+        return False
+    try:
+        msgspec.json.decode(line, type=msgspec.Raw)
+    except (msgspec.MsgspecError, RecursionError):
+        return False
+    return True
+
+
+def _items(data: bytes, name: str, losses: Losses) -> list[bytes]:
+    try:
+        return [bytes(item) for item in msgspec.json.decode(data, type=list[msgspec.Raw])]
+    except (msgspec.MsgspecError, RecursionError):
+        items = decode_tolerant(data, name, losses)
+    if not isinstance(items, list):
+        raise InputError(f"{name}: not an array of JSON documents")
+    return [json.dumps(item).encode() for item in items]

@@ -1,0 +1,65 @@
+"""Which adapters there are, and which one reads a file."""
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from tracegraph.errors import UnknownFormatError
+
+if TYPE_CHECKING:
+    from tracegraph.ingest.adapter import Adapter
+    from tracegraph.ingest.source import Source
+
+
+class Registered(NamedTuple):
+    """What can be said of an adapter without loading it; it says the same of itself."""
+
+    name: str
+    version: int
+    unites: bool
+    place: str
+
+
+# The order is the order of asking: formats with an unmistakable mark first. Names and versions
+# stand here too, since a query on what was read before asks for them and for nothing else.
+REGISTERED = (
+    Registered("artifact", 1, False, "tracegraph.ingest.artifact:ArtifactAdapter"),
+    Registered("peer_artifact", 1, False, "tracegraph.ingest.peer_artifact:PeerArtifactAdapter"),
+    Registered("agentdelta", 1, False, "tracegraph.ingest.agentdelta:AgentdeltaAdapter"),
+    Registered("otlp", 1, True, "tracegraph.ingest.otlp:OtlpAdapter"),
+)
+
+
+def adapter_versions() -> dict[str, int]:
+    """Return the version of each adapter by its name."""
+    return {entry.name: entry.version for entry in REGISTERED}
+
+
+def uniting() -> frozenset[str]:
+    """Return the names of the adapters for which one id in several files is one trace."""
+    return frozenset(entry.name for entry in REGISTERED if entry.unites)
+
+
+@cache
+def adapters() -> "tuple[Adapter, ...]":
+    """Return all adapters in the order in which they are asked."""
+    found: list[Adapter] = []
+    for entry in REGISTERED:
+        module, name = entry.place.split(":")
+        found.append(getattr(import_module(module), name)())
+    return tuple(found)
+
+
+def detect(source: "Source") -> "Adapter":
+    """Return the adapter that knows the content of a file.
+
+    Raises:
+        UnknownFormatError: none does, or the file is empty.
+    """
+    if not source.head.strip():
+        raise UnknownFormatError(f"{source.name}: the file is empty")
+    for adapter in adapters():
+        if adapter.sniff(source):
+            return adapter
+    known = ", ".join(adapter.name for adapter in adapters())
+    raise UnknownFormatError(f"{source.name}: no known trace format (known: {known})")

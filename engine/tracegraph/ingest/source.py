@@ -1,0 +1,127 @@
+"""A file as adapters see it: bytes, a name to disclose it by, and the record limit.
+
+Sources are opened read-only; all but small files are mapped, never copied. A record is one JSON
+document or one line of a JSON Lines file; one over the limit is refused by name, limit and variable
+(DESIGN section 6).
+"""
+
+import mmap
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from tracegraph.errors import InputError, RecordLimitError
+from tracegraph.model.digest import digest_bytes
+
+LIMIT_VARIABLE = "TRACEGRAPH_MAX_RECORD_BYTES"
+DEFAULT_LIMIT = 256 * 1024 * 1024
+HEAD_BYTES = 64 * 1024
+_SMALL = 16 * 1024 * 1024
+"""Up to this size a file is read, which costs no more than mapping it; and a file that somebody
+shortens meanwhile, as some rotate logs, cannot end the process."""
+_BOM = b"\xef\xbb\xbf"
+
+
+class Source:
+    """The bytes of one file (or of standard input) and how to name it.
+
+    Attributes:
+        name: how people know the file: relative to what they named, ``/`` between folders.
+        limit: largest record in bytes, 0 for none.
+    """
+
+    def __init__(self, name: str, data: bytes | mmap.mmap, limit: int = DEFAULT_LIMIT) -> None:
+        self.name = name
+        self.data = data
+        self.limit = limit
+
+    @classmethod
+    def open(cls, path: Path, name: str, limit: int = DEFAULT_LIMIT) -> "Source":
+        """Open a file.
+
+        Raises:
+            InputError: the file cannot be opened.
+        """
+        try:
+            with path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if size <= _SMALL:
+                    return cls(name, file.read(size), limit)
+                return cls(name, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), limit)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(f"{name}: cannot be read: {reason}") from None
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    @cached_property
+    def digest(self) -> str:
+        """BLAKE2b-128 of the bytes."""
+        return digest_bytes(memoryview(self.data))
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes, without a byte-order mark: what sniffing looks at."""
+        head = self.data[:HEAD_BYTES]
+        return head.removeprefix(_BOM)
+
+    def document(self) -> bytes:
+        """Return the whole file as one record, without a byte-order mark.
+
+        Raises:
+            RecordLimitError: it is larger than the limit.
+        """
+        self._check(len(self.data), "")
+        return self.data[:].removeprefix(_BOM)
+
+    def view(self) -> memoryview:
+        """Return the whole file as one record like :meth:`document`, but without a copy.
+
+        Raises:
+            RecordLimitError: it is larger than the limit.
+        """
+        self._check(len(self.data), "")
+        start = len(_BOM) if self.data[: len(_BOM)] == _BOM else 0
+        return memoryview(self.data)[start:]
+
+    def lines(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield (line number from 1, byte offset, line) of each line that is not blank.
+
+        Raises:
+            RecordLimitError: a line is larger than the limit.
+        """
+        position = len(_BOM) if self.data[: len(_BOM)] == _BOM else 0
+        number, size = 0, len(self.data)
+        while position < size:
+            end = self.data.find(b"\n", position)
+            end = size if end < 0 else end
+            number += 1
+            self._check(end - position, f" line {number}")
+            line = self.data[position:end]
+            if line and not line.isspace():
+                yield number, position, line
+            position = end + 1
+
+    def _check(self, size: int, place: str) -> None:
+        if self.limit and size > self.limit:
+            raise RecordLimitError(
+                f"{self.name}{place}: one record of {size} bytes is over the limit of "
+                f"{self.limit}; raise {LIMIT_VARIABLE} (0 = no limit) to read it"
+            )
+
+
+def record_limit() -> int:
+    """Return the limit that the environment sets.
+
+    Raises:
+        InputError: the variable holds no whole number.
+    """
+    text = os.environ.get(LIMIT_VARIABLE, "")
+    if not text.strip():
+        return DEFAULT_LIMIT
+    try:
+        return max(0, int(text))
+    except ValueError:
+        raise InputError(f"{LIMIT_VARIABLE}={text}: not a whole number of bytes") from None
