@@ -1,0 +1,1 @@
+"""Many traces on disk: segments, manifest, cache, lock, and the corpus that people query."""

@@ -1,0 +1,49 @@
+"""Find a trace by what people write: an id, the start of one, or ``id@source`` or ``id@file``.
+
+Ids are unique in a file, not in a corpus: another source, or another file of the same source, may
+use the same one. Such traces are shown with as much behind the ``@`` as tells them apart.
+"""
+
+from tracegraph.corpus.corpus import Corpus
+from tracegraph.corpus.labels import Labels
+from tracegraph.corpus.texts import Texts
+from tracegraph.errors import UsageError
+from tracegraph.model.trace import Trace
+
+_SHOWN = 10
+
+
+def find_trace(corpus: Corpus, reference: str) -> Trace:
+    """Return the one trace that a reference names.
+
+    Raises:
+        UsageError: none or several fit; the message lists them.
+    """
+    found = _matches(corpus, reference, exact=True)
+    if not found and "@" in reference:
+        identity, qualifier = reference.rsplit("@", 1)
+        found = _qualified(_matches(corpus, identity, exact=True), qualifier)
+        found = found or _qualified(_matches(corpus, identity, exact=False), qualifier)
+    found = found or _matches(corpus, reference, exact=False)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError(f"no trace {reference!r}; see: tracegraph traces")
+    labels = Labels(corpus)
+    names = [labels.of(trace.columns, trace.index) for trace in found]
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    raise UsageError(f"{reference!r} is ambiguous, {len(found)} traces fit: {shown}")
+
+
+def _matches(corpus: Corpus, text: str, *, exact: bool) -> list[Trace]:
+    found: list[tuple[int, Trace]] = []
+    for number, columns in corpus.segments:
+        ids = Texts.of(columns.trace_id)
+        places = ids.equal_to(text) if exact else ids.starting_with(text)
+        ranks = corpus.ranks[number]
+        found += [(int(ranks[place]), Trace(columns, place)) for place in places.tolist()]
+    return [trace for _, trace in sorted(found, key=lambda pair: pair[0])]
+
+
+def _qualified(traces: list[Trace], qualifier: str) -> list[Trace]:
+    return [trace for trace in traces if qualifier in (trace.source, trace.file)]
