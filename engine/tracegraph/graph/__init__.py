@@ -1,0 +1,1 @@
+"""The graph database over traces: its schema, bulk loading, read-only Cypher."""

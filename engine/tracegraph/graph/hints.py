@@ -1,0 +1,42 @@
+"""What to write instead, where the engine does not know a table or a property."""
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+_UNKNOWN: Final = re.compile(
+    r"Cannot find property (?P<property>\S+) for |Table (?P<table>\S+) does"
+)
+_SCHEMA: Final = "; :schema lists them in the shell that 'tracegraph cypher PATHS' opens"
+
+
+def hinted(message: str, connection: Any) -> str:
+    """Return a message of the engine with the nearest name, or where all are listed."""
+    found = _UNKNOWN.search(message)
+    return message if found is None else message.rstrip(".") + _hint(found, connection)
+
+
+def _hint(found: re.Match[str], connection: Any) -> str:
+    tables = _names(connection, "CALL show_tables() RETURN name")
+    if found["table"]:
+        return _nearest(found["table"], tables) or f"; the tables are {', '.join(sorted(tables))}"
+    known: set[str] = set()
+    for table in tables:
+        known.update(_names(connection, f"CALL table_info('{table}') RETURN name"))
+    readable = [name for name in sorted(known) if not name.startswith("_")]
+    return _nearest(found["property"], readable) or _SCHEMA
+
+
+def _names(connection: Any, statement: str) -> Sequence[str]:
+    return [name for (name,) in _rows(connection.execute(statement))]
+
+
+def _rows(result: Any) -> Iterable[Sequence[str]]:
+    while result.has_next():
+        yield result.get_next()
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    found = get_close_matches(word, known, n=1)
+    return f"; did you mean {found[0]}?" if found else ""
