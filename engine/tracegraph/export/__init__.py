@@ -1,0 +1,1 @@
+"""Results -> contracted JSON, JSON Lines, CSV, Markdown and plain tables."""
