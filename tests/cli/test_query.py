@@ -210,6 +210,7 @@ def test_cypher_says_why_it_cannot(invoke: Invoke) -> None:
         (["tool-failure", TRACES, "--param", "n"], "write it as NAME=VALUE"),
         (["tool-failure", TRACES, "--param", "n=1"], "no param '@n'"),
         (["tool-failure", TRACES, "--json-out", "a", "-o", "b"], "give one or the other"),
+        (["tool-failure", TRACES, "--explain-plan", "--format", "json"], "prints text"),
         (["tool-failure", TRACES, "--backend", "spark"], "spark"),
         (["tool-failure", TRACES, "-o", "missing/out.json"], "cannot be written"),
     ],

@@ -82,6 +82,8 @@ def query(
         if output is not None or form not in {None, Format.JSON}:
             raise UsageError("--json-out stands for --format json -o: give one or the other")
         output, form = json_out, Format.JSON
+    if explain_plan and form not in {None, Format.TABLE}:
+        raise UsageError("--explain-plan prints text: leave --format and --json-out out")
     values = parameters(param)
     asked_by = None
     if pattern is None or (text is None and not paths):
