@@ -56,6 +56,8 @@ CREATE NODE TABLE Step (
     tool_call_id STRING,       // pairs a request with its answer
     args_digest STRING,        // equal digests: equal arguments
     result_digest STRING,      // equal digests: equal result
+    args_size INT64,           // bytes of the recorded arguments as text
+    result_size INT64,         // bytes of the recorded result as text
     docs INT64,                // retrieved documents
     signals STRING[],          // codes found at ingest
     wrapper BOOL,              // span that a framework opened for a graph node

@@ -220,7 +220,10 @@ def test_case_15_huge_payload_and_thousands_of_siblings(tmp_path: Path) -> None:
     assert edit.args_digest.startswith("raw:")
     assert gaps(trace) == {"otlp.dropped_attributes": 2}
     assert {"result", "attr", "tool_call_id"} <= set(edit.unknown_fields)
+    assert edit.args_size == 1000
     assert steps[2].result_digest is not None
+    assert steps[2].result_size == 40 << 20
+    assert steps[1].args_size is steps[1].result_size is None
     held = [text for text in trace.columns.vocabulary if len(text) > 10_000]
     assert held == []
 

@@ -37,8 +37,8 @@ _TABLES = """\
          cyclic, step_count, error_count, gaps, attributes})
 (:Step {step_id, trace_id, seq, kind, name, status, status_source, agent, model, started_at,
         ended_at, duration_ms, error_type, error_message, tokens_prompt, tokens_completion,
-        tokens_total, cost, tool_call_id, args_digest, result_digest, docs, signals, wrapper,
-        orphan, lossy, depth, children, unknown_fields})
+        tokens_total, cost, tool_call_id, args_digest, result_digest, args_size, result_size,
+        docs, signals, wrapper, orphan, lossy, depth, children, unknown_fields})
 (effect:Step)-[:CAUSED_BY {origin, evidence}]->(cause:Step)
 (child:Step)-[:TREE_PARENT {evidence}]->(parent:Step)
 (:Step)-[:IN_TRACE]->(:Trace)"""

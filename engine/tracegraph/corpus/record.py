@@ -100,6 +100,8 @@ def steps_table(columns: Columns) -> Any:
             "tokens_prompt": _known(s.tokens_prompt),
             "tokens_completion": _known(s.tokens_completion),
             "tokens_total": _known(s.tokens_total),
+            "args_size": _known(s.args_size),
+            "result_size": _known(s.result_size),
             "docs": _known(s.docs),
             "signals": _signals(s.signals),
             "wrapper": pa.array(s.wrapper),

@@ -31,14 +31,21 @@ _TEXTS = {
     "args_digest": "args",
     "result_digest": "result",
 }
-_COUNTS = ("tokens_prompt", "tokens_completion", "tokens_total", "docs")
+_COUNTS = (
+    "tokens_prompt",
+    "tokens_completion",
+    "tokens_total",
+    "args_size",
+    "result_size",
+    "docs",
+)
 _TIMES = {"started_at": "start", "ended_at": "end"}
 _FLAGS = ("wrapper", "orphan", "lossy")
 _ORDER = (
     "step_id seq kind name status status_source agent model started_at ended_at duration_ms "
     "error_type error_message tokens_prompt tokens_completion tokens_total cost tool_call_id "
-    "args_digest result_digest docs signals wrapper orphan lossy unknown_fields parent "
-    "input output attributes"
+    "args_digest result_digest args_size result_size docs signals wrapper orphan lossy "
+    "unknown_fields parent input output attributes"
 ).split()
 
 

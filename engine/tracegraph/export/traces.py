@@ -147,6 +147,8 @@ def _step_item(step: Step) -> dict[str, Any]:
         "tool_call_id": step.tool_call_id,
         "args_digest": step.args_digest,
         "result_digest": step.result_digest,
+        "args_size": step.args_size,
+        "result_size": step.result_size,
         "docs": step.docs,
         "signals": list(step.signals),
         "wrapper": step.wrapper,

@@ -158,6 +158,8 @@ class SegmentTables:
             "tool_call_id": self._text(s.tool_call_id),
             "args_digest": self._text(s.args),
             "result_digest": self._text(s.result),
+            "args_size": _count(s.args_size),
+            "result_size": _count(s.result_size),
             "docs": _count(s.docs),
             "signals": _signals(s.signals),
             "wrapper": pa.array(s.wrapper),

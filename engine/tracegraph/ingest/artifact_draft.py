@@ -103,6 +103,8 @@ def _add_steps(draft: Draft, steps: list[StepRecord], losses: Losses) -> None:
     into.tool_call_id += [s.tool_call_id for s in steps]
     into.args += [s.args_digest for s in steps]
     into.result += [s.result_digest for s in steps]
+    into.args_size += [UNKNOWN if s.args_size is None else s.args_size for s in steps]
+    into.result_size += [UNKNOWN if s.result_size is None else s.result_size for s in steps]
     into.docs += [UNKNOWN if s.docs is None else s.docs for s in steps]
     into.signals += [_signals(s, s.signals, losses) if s.signals else 0 for s in steps]
     into.wrapper += [s.wrapper is True for s in steps]

@@ -100,6 +100,8 @@ def _add_steps(draft: Draft, records: list[SpanRecord], rows: dict[str, int]) ->
     into.tool_call_id += [p.call_id for p in payloads]
     into.args += [p.args for p in payloads]
     into.result += [p.result for p in payloads]
+    into.args_size += [p.args_size for p in payloads]
+    into.result_size += [p.result_size for p in payloads]
     into.docs += [f.docs for f in fields]
     into.signals += [v.signals for v in verdicts]
     into.wrapper += [f.wrapper for f in fields]

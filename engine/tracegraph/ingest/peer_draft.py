@@ -115,6 +115,8 @@ def _add_steps(draft: Draft, steps: list[Step], losses: Losses) -> None:
     into.tool_call_id += nothing
     into.args += nothing
     into.result += nothing
+    into.args_size += [UNKNOWN] * count
+    into.result_size += [UNKNOWN] * count
     into.docs += [UNKNOWN] * count
     into.signals += [_INTERRUPT if s.source == "interrupt" else 0 for s in steps]
     into.wrapper += [False] * count

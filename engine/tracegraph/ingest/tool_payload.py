@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from tracegraph.ingest.requests import Call
+from tracegraph.model.codes import UNKNOWN
 from tracegraph.model.digest import digest_text, digest_value, parse_text
 
 _MAX_LITERAL = 100_000
@@ -27,6 +28,8 @@ class ToolPayload(Struct, gc=False):
     Attributes:
         args: digest of the arguments, None unknown.
         result: digest of the result's content, None unknown.
+        args_size: bytes of the recorded arguments, -1 unknown.
+        result_size: bytes of the recorded output, -1 unknown.
         call_id: id of the call that asked for it.
         is_error: the result says by a typed field of its protocol (MCP) that it is a failure.
         message_failed: the message around the result has the status error.
@@ -34,6 +37,8 @@ class ToolPayload(Struct, gc=False):
 
     args: str | None = None
     result: str | None = None
+    args_size: int = UNKNOWN
+    result_size: int = UNKNOWN
     call_id: str | None = None
     is_error: bool = False
     message_failed: bool = False
@@ -44,6 +49,7 @@ _decode = msgspec.json.Decoder().decode
 
 def read_result(text: str, payload: ToolPayload) -> None:
     """Fill in what recorded output says."""
+    payload.result_size = size_of(text)
     found = _object(text)
     if found is not None:
         payload.is_error = found.get("isError") is True
@@ -56,6 +62,7 @@ def read_result(text: str, payload: ToolPayload) -> None:
 
 def read_arguments(text: str, payload: ToolPayload) -> None:
     """Fill in what recorded input says."""
+    payload.args_size = size_of(text)
     found = _object(text)
     if found is not None:
         kwargs = found.get("kwargs")
@@ -68,6 +75,11 @@ def read_arguments(text: str, payload: ToolPayload) -> None:
             payload.args = _callback_arguments(found)
             return
     payload.args, _ = _argument_digests(text)
+
+
+def size_of(text: str) -> int:
+    """Return the bytes of a text as UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def make_call(call_id: str | None, name: str | None, arguments: Any) -> Call:

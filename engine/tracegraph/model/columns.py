@@ -47,6 +47,8 @@ class StepColumns:
     tool_call_id: Array = column("int32", "id that pairs a request with its answer", text=True)
     args: Array = column("int32", "digest of the arguments", text=True)
     result: Array = column("int32", "digest of the result's content", text=True)
+    args_size: Array = column("int64", "bytes of the recorded arguments as text, -1 unknown")
+    result_size: Array = column("int64", "bytes of the recorded result as text, -1 unknown")
     docs: Array = column("int64", "retrieved documents, -1 unknown")
     signals: Array = column("int32", "bit mask of SIGNALS")
     wrapper: Array = column("bool", "AGENT or CHAIN span that a framework opened for a graph node")

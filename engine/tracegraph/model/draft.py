@@ -38,6 +38,9 @@ class DraftSteps:
     tool_call_id: list[str | None] = field(default_factory=list)
     args: list[str | None] = field(default_factory=list)
     result: list[str | None] = field(default_factory=list)
+    args_size: list[int] = field(default_factory=list)
+    result_size: list[int] = field(default_factory=list)
+    """Bytes, as UTF-8, of the recorded text behind a digest: bodies leave, their size stays."""
     docs: list[int] = field(default_factory=list)
     signals: list[int] = field(default_factory=list)
     """Bit mask of SIGNALS."""
@@ -143,6 +146,8 @@ class Draft:
         tool_call_id: str | None = None,
         args: str | None = None,
         result: str | None = None,
+        args_size: int = UNKNOWN,
+        result_size: int = UNKNOWN,
         docs: int = UNKNOWN,
         signals: int = 0,
         wrapper: bool = False,
@@ -174,6 +179,8 @@ class Draft:
         s.tool_call_id.append(tool_call_id)
         s.args.append(args)
         s.result.append(result)
+        s.args_size.append(args_size)
+        s.result_size.append(result_size)
         s.docs.append(docs)
         s.signals.append(signals)
         s.wrapper.append(wrapper)

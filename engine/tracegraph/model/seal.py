@@ -27,8 +27,8 @@ from tracegraph.model.tree import Tree, derive_tree
 
 _DRAFTED = (
     "kind name status status_source agent model start end error_type error_message tokens_prompt "
-    "tokens_completion tokens_total tool_call_id args result docs signals wrapper orphan "
-    "unknown_fields"
+    "tokens_completion tokens_total tool_call_id args result args_size result_size docs "
+    "signals wrapper orphan unknown_fields"
 ).split()
 
 SEALED_GAPS = frozenset({"causes.cycle", "clock.end_before_start", "clock.child_before_parent"})

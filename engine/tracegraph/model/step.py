@@ -133,6 +133,16 @@ class Step:
         return self._text("result")
 
     @property
+    def args_size(self) -> int | None:
+        """Bytes of the recorded arguments as text."""
+        return self._number("args_size")
+
+    @property
+    def result_size(self) -> int | None:
+        """Bytes of the recorded result as text."""
+        return self._number("result_size")
+
+    @property
     def docs(self) -> int | None:
         """Number of retrieved documents."""
         return self._number("docs")

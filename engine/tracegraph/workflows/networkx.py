@@ -35,6 +35,6 @@ def to_networkx(trace: Trace) -> "nx.MultiDiGraph[str]":
 
 _FIELDS = (
     "seq kind name status status_source agent model start end duration_ns error_type error_message "
-    "tokens_prompt tokens_completion tokens_total cost tool_call_id args_digest result_digest docs "
-    "signals wrapper orphan lossy depth children"
+    "tokens_prompt tokens_completion tokens_total cost tool_call_id args_digest result_digest "
+    "args_size result_size docs signals wrapper orphan lossy depth children"
 ).split()
