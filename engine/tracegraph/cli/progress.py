@@ -1,6 +1,5 @@
 """The bar that shows how far reading has come."""
 
-from types import TracebackType
 from typing import Self
 
 
@@ -23,12 +22,7 @@ class ReadingBar:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
     def start(self, total_bytes: int) -> None:

@@ -9,7 +9,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -65,12 +64,7 @@ class Corpus:
     def __enter__(self) -> "Corpus":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

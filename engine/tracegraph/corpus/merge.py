@@ -4,7 +4,7 @@ Whole traces move, so rows only shift; text codes are translated into one vocabu
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from tracegraph.model.columns import (
     StepColumns,
     TraceColumns,
     dtype,
+    expand,
     is_row,
     is_text,
     names,
@@ -57,11 +58,11 @@ def take(columns: Columns, traces: Ints) -> Columns:
     """Return some traces, in the order given, with the vocabulary that they use."""
     low, high = columns.offsets[traces], columns.offsets[np.asarray(traces) + 1]
     offsets = np.r_[0, np.cumsum(high - low)].astype(np.int64)
-    rows = _ranges(low, high)
+    rows = expand(low, high - low)
     shift = np.repeat(offsets[:-1] - low, high - low)
 
     first, last = np.searchsorted(columns.causes.effect, [low, high])
-    edges = _ranges(first, last)
+    edges = expand(first, last - first)
     edge_shift = np.repeat(offsets[:-1] - low, last - first)
 
     content = columns.content
@@ -188,12 +189,3 @@ def _moved(table: type, name: str, values: Array, shift: Ints) -> Array:
     if not is_row(table, name):
         return values
     return np.where(values < 0, -1, values + shift).astype(dtype(table, name))
-
-
-def _ranges(low: Iterable[int], high: Iterable[int]) -> Ints:
-    """Return low[0] .. high[0] - 1, low[1] .. high[1] - 1, and so on."""
-    starts, stops = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
-    lengths = stops - starts
-    ends = np.cumsum(lengths)
-    within = np.arange(int(lengths.sum()), dtype=np.int64)
-    return np.asarray(within + np.repeat(starts - ends + lengths, lengths))

@@ -13,7 +13,7 @@ import numpy as np
 
 from tracegraph.corpus.policy import Keep
 from tracegraph.export.document import document
-from tracegraph.model.codes import EVIDENCE, KINDS, ORIGINS, SIGNALS, STATUSES
+from tracegraph.model.codes import EVIDENCE, KINDS, ORIGINS, STATUSES, signal_words
 from tracegraph.model.columns import Array, Columns
 from tracegraph.model.trace import Trace
 
@@ -152,7 +152,7 @@ def _milliseconds(ns: int) -> float | None:
 
 
 def _signals(mask: int) -> list[str] | None:
-    return [word for bit, word in enumerate(SIGNALS) if mask >> bit & 1] or None
+    return list(signal_words(mask)) or None
 
 
 def _plain(text: str | None) -> dict[str, Any] | None:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tracegraph.export.table import Report, Table
-from tracegraph.pattern.ast import Duration, Number, Pattern, Text, Value, Word
-from tracegraph.pattern.literals import print_duration, print_number, print_text
-from tracegraph.pattern.printer import digest, print_pattern
+from tracegraph.pattern.ast import Pattern
+from tracegraph.pattern.printer import digest, print_pattern, print_value
 
 Outcome = Literal["pass", "fail", "refused"]
 
@@ -122,18 +121,6 @@ def _preset_item(pattern: Pattern) -> dict[str, Any]:
         "scope": pattern.scope,
         "tags": list(pattern.tags),
         "needs": list(pattern.needs),
-        "params": {name: _literal(value) for name, value in pattern.params},
+        "params": {name: print_value(value) for name, value in pattern.params},
         "digest": digest(pattern),
     }
-
-
-def _literal(value: Value) -> str:
-    """Write a default as in a pattern."""
-    match value:
-        case Number(number):
-            return print_number(number)
-        case Duration(ns):
-            return print_duration(ns)
-        case Text(text):
-            return print_text(text)
-    return str(value.value) if isinstance(value, Word) else f"@{value.name}"

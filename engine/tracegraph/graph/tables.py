@@ -17,10 +17,10 @@ from tracegraph.model.codes import (
     FIDELITIES,
     KINDS,
     ORIGINS,
-    SIGNALS,
     STATUS_CODE,
     STATUSES,
     UNKNOWN,
+    signal_words,
 )
 from tracegraph.model.columns import Array, Columns, Ints, Mask
 
@@ -281,5 +281,5 @@ def _signals(masks: Array) -> Any:
     import pyarrow as pa
 
     distinct, index = np.unique(masks, return_inverse=True)
-    lists = [[s for bit, s in enumerate(SIGNALS) if mask >> bit & 1] for mask in distinct.tolist()]
+    lists = [signal_words(mask) for mask in distinct.tolist()]
     return pa.array(lists, pa.list_(pa.string())).take(pa.array(index.reshape(-1)))

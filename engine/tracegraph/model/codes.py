@@ -80,5 +80,10 @@ def evidence_of(origin: str) -> int:
     return _EVIDENCE_OF_ORIGIN.get(origin, DECLARED)
 
 
+def signal_words(mask: int) -> tuple[str, ...]:
+    """Return the signals of a bit mask, in the order of their bits."""
+    return tuple(name for name, bit in SIGNAL_BIT.items() if mask & bit)
+
+
 UNKNOWN: Final = -1
 """The stored value of an unknown count, code, row or time."""

@@ -172,3 +172,13 @@ def dtype(table: type, name: str) -> np.dtype[Any]:
 def doc(table: type, name: str) -> str:
     """Return what a column means."""
     return str(table.__dataclass_fields__[name].metadata["doc"])  # type: ignore[attr-defined]
+
+
+def expand(low: Ints, counts: Ints) -> Ints:
+    """Return the numbers ``low[i], low[i] + 1, ...`` of all ranges, one after the other."""
+    total = int(counts.sum())
+    if not total:
+        return np.zeros(0, dtype=np.int64)
+    starts = np.cumsum(counts) - counts
+    numbers: Ints = np.arange(total, dtype=np.int64) + np.repeat(low - starts, counts)
+    return numbers

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tracegraph.model.codes import EVIDENCE, KINDS, SIGNALS, STATUSES
+from tracegraph.model.codes import EVIDENCE, KINDS, STATUSES, signal_words
 from tracegraph.model.columns import Columns
 
 
@@ -150,8 +150,7 @@ class Step:
     @property
     def signals(self) -> tuple[str, ...]:
         """Codes found at ingest."""
-        mask = int(self._columns.steps.signals[self.row])
-        return tuple(name for bit, name in enumerate(SIGNALS) if mask >> bit & 1)
+        return signal_words(int(self._columns.steps.signals[self.row]))
 
     @property
     def wrapper(self) -> bool:

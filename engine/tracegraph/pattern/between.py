@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegraph.model.columns import Ints
+from tracegraph.model.columns import Ints, expand
 from tracegraph.pattern.before import Ordering
 from tracegraph.pattern.filters import StepFilter
 from tracegraph.pattern.ground import Ground
-from tracegraph.pattern.spans import among, compact, expand
+from tracegraph.pattern.spans import among, compact
 from tracegraph.pattern.truth import FALSE, TRUE, UNKNOWN, Truth
 
 _ROUNDS = 64

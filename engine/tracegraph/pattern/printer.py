@@ -61,7 +61,7 @@ def print_pattern(pattern: Pattern) -> str:
         lines.append(f"  tags [{', '.join(pattern.tags)}]")
     if pattern.needs:
         lines.append(f"  needs {', '.join(pattern.needs)}")
-    lines += [f"  param {name} = {_value(value)}" for name, value in pattern.params]
+    lines += [f"  param {name} = {print_value(value)}" for name, value in pattern.params]
     return "\n".join([*lines, "match", *_body(pattern.body)]) + "\n"
 
 
@@ -209,11 +209,11 @@ def print_expr(expr: Expr) -> str:  # noqa: PLR0911  # one return per kind of no
             flag = "i" if ignore_case else ""
             return f"{print_operand(operand)} matches {print_slashes(regex)}{flag}"
         case Like(operand, glob):
-            return f"{print_operand(operand)} like {_value(glob)}"
+            return f"{print_operand(operand)} like {print_value(glob)}"
         case Contains(operand, text):
-            return f"{print_operand(operand)} contains {_value(text)}"
+            return f"{print_operand(operand)} contains {print_value(text)}"
         case In(operand, values):
-            return f"{print_operand(operand)} in [{', '.join(map(_value, values))}]"
+            return f"{print_operand(operand)} in [{', '.join(map(print_value, values))}]"
         case Known(operand, known):
             return f"{print_operand(operand)} is {'known' if known else 'unknown'}"
         case Similar(operand, text, op, threshold):
@@ -228,10 +228,11 @@ def _grouped(expr: Expr, weaker: Any) -> str:
 def _scaled(side: Scaled) -> str:
     if isinstance(side, Times):
         return f"{print_number(side.factor)} * {print_operand(side.operand)}"
-    return _value(side) if isinstance(side, Value) else print_operand(side)
+    return print_value(side) if isinstance(side, Value) else print_operand(side)
 
 
-def _value(value: Value) -> str:
+def print_value(value: Value) -> str:
+    """Return a literal, a word or a param as it is written in a pattern."""
     match value:
         case Number(number):
             return print_number(number)

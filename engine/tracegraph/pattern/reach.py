@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tracegraph.model.columns import Ints, Mask
+from tracegraph.model.columns import Ints, Mask, expand
 from tracegraph.pattern.ground import CausalEdges
-from tracegraph.pattern.spans import compact, expand
+from tracegraph.pattern.spans import compact
 
 Sets = npt.NDArray[np.uint64]
 """Shape (steps, words): a set of sources per step."""

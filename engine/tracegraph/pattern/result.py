@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tracegraph.model.codes import EVIDENCE, KINDS, SIGNALS, STATUSES
+from tracegraph.model.codes import EVIDENCE, KINDS, STATUSES, signal_words
 from tracegraph.model.columns import Columns, Ints, Mask
 from tracegraph.pattern.fields import FieldType
 from tracegraph.pattern.operands import Values
@@ -128,7 +128,7 @@ def decode(values: Values, number: int, columns: Columns) -> Value:  # noqa: PLR
         case "status":
             return STATUSES[value]
         case "signals":
-            return tuple(name for bit, name in enumerate(SIGNALS) if value >> bit & 1)
+            return signal_words(value)
         case _:
             plain: int | float | bool = value.item()
             return plain

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegraph.model.columns import Array, Ints, Mask
+from tracegraph.model.columns import Array, Ints, Mask, expand
 from tracegraph.pattern.ast import Run
 from tracegraph.pattern.ground import Ground
 from tracegraph.pattern.operands import Frame, step_values
 from tracegraph.pattern.rows import Runs
-from tracegraph.pattern.spans import expand
 from tracegraph.pattern.truth import FALSE, TRUE, Truth
 
 

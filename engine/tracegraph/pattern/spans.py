@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegraph.model.columns import Array, Ints, Mask
+from tracegraph.model.columns import Array, Ints, Mask, expand
 from tracegraph.pattern.truth import Truth
 
 BLOCK = 1 << 21
@@ -47,16 +47,6 @@ class Spans:
             truth = None if self.truth is None else self.truth[places]
             yield np.repeat(line[part], counts[part]), self.items[places], truth
             begin = end
-
-
-def expand(low: Ints, counts: Ints) -> Ints:
-    """Return the numbers ``low[i], low[i] + 1, ...`` of all ranges, one after the other."""
-    total = int(counts.sum())
-    if not total:
-        return np.zeros(0, dtype=np.int64)
-    starts = np.cumsum(counts) - counts
-    numbers: Ints = np.arange(total, dtype=np.int64) + np.repeat(low - starts, counts)
-    return numbers
 
 
 def spans_of_pairs(

@@ -10,10 +10,10 @@ from typing import Protocol
 
 import numpy as np
 
-from tracegraph.model.columns import Ints, Mask
+from tracegraph.model.columns import Ints, Mask, expand
 from tracegraph.pattern.ast import Edge
 from tracegraph.pattern.operands import Frame, Values
-from tracegraph.pattern.spans import Spans, compact, expand, spans_of_pairs
+from tracegraph.pattern.spans import Spans, compact, spans_of_pairs
 from tracegraph.pattern.truth import FALSE, TRUE, Truth
 
 

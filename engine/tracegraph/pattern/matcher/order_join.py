@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracegraph.model.columns import Ints
+from tracegraph.model.columns import Ints, expand
 from tracegraph.pattern.before import Way, before, groups_of, ordering
 from tracegraph.pattern.between import Between
 from tracegraph.pattern.filters import StepFilter
 from tracegraph.pattern.ground import Ground
 from tracegraph.pattern.matcher.ends import Ends, Grouping, groupings
-from tracegraph.pattern.spans import Spans, expand
+from tracegraph.pattern.spans import Spans
 from tracegraph.pattern.truth import Truth
 
 
