@@ -20,7 +20,6 @@ from tracegraph.ingest.otlp_repair import RepairedRecord, repair
 from tracegraph.ingest.source import Source
 
 _CHUNK = 1 << 20
-_BOM = b"\xef\xbb\xbf"
 _SNAKE_CASE = re.compile(rb'"(?:resource_spans|scope_spans|trace_id)"\s*:')
 _NEXT_DOCUMENT = re.compile(rb"\n\}\s*(?=\{)")
 _TOO_DEEP = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -85,8 +84,7 @@ def decode_records(source: Source) -> Iterator[DecodedRecord]:
         for number, offset, line in source.lines():
             yield decode_record(line, Place(number, offset, offset + len(line)))
         return
-    data = source.view()
-    start = len(source) - len(data)
+    data, start = source.view(), source.start
     bounds = [0, *(m.end() for m in _NEXT_DOCUMENT.finditer(data)), len(data)]
     for low, high in pairwise(bounds):
         record = decode_record(data[low:high], Place(0, start + low, start + high))
@@ -157,7 +155,7 @@ def is_json_lines(source: Source) -> bool:
     """
     if source.head.lstrip()[:1] == b"[":
         return False
-    begin = len(_BOM) if source.data[: len(_BOM)] == _BOM else 0
+    begin = source.start
     lines: list[bytes] = []
     while begin < len(source) and len(lines) < 2:
         end = source.data.find(b"\n", begin)

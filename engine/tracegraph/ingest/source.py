@@ -62,10 +62,14 @@ class Source:
         return digest_bytes(memoryview(self.data))
 
     @cached_property
+    def start(self) -> int:
+        """Where the content begins: behind a byte-order mark, if there is one."""
+        return len(_BOM) if self.data[: len(_BOM)] == _BOM else 0
+
+    @cached_property
     def head(self) -> bytes:
         """The first bytes, without a byte-order mark: what sniffing looks at."""
-        head = self.data[:HEAD_BYTES]
-        return head.removeprefix(_BOM)
+        return self.data[self.start : HEAD_BYTES]
 
     def document(self) -> bytes:
         """Return the whole file as one record, without a byte-order mark.
@@ -73,8 +77,7 @@ class Source:
         Raises:
             RecordLimitError: it is larger than the limit.
         """
-        self._check(len(self.data), "")
-        return self.data[:].removeprefix(_BOM)
+        return bytes(self.view())
 
     def view(self) -> memoryview:
         """Return the whole file as one record like :meth:`document`, but without a copy.
@@ -83,8 +86,7 @@ class Source:
             RecordLimitError: it is larger than the limit.
         """
         self._check(len(self.data), "")
-        start = len(_BOM) if self.data[: len(_BOM)] == _BOM else 0
-        return memoryview(self.data)[start:]
+        return memoryview(self.data)[self.start :]
 
     def lines(self) -> Iterator[tuple[int, int, bytes]]:
         """Yield (line number from 1, byte offset, line) of each line that is not blank.
@@ -92,8 +94,7 @@ class Source:
         Raises:
             RecordLimitError: a line is larger than the limit.
         """
-        position = len(_BOM) if self.data[: len(_BOM)] == _BOM else 0
-        number, size = 0, len(self.data)
+        position, number, size = self.start, 0, len(self.data)
         while position < size:
             end = self.data.find(b"\n", position)
             end = size if end < 0 else end
