@@ -16,11 +16,16 @@ class ReadOptions:
         keep_content: fill the content columns of the draft.
         strict: raise StrictError, naming file and place, at the first loss instead of disclosing.
         only: read only these trace ids (None: all).
+        error_channel: the LangGraph state channel that holds an error.
+        graph: ``file.py:attr`` or ``package.module:attr`` of a compiled LangGraph graph; reading
+            with one runs the code of that module.
     """
 
     keep_content: bool = False
     strict: bool = False
     only: frozenset[str] | None = None
+    error_channel: str = "error"
+    graph: str | None = None
 
 
 class Adapter(Protocol):

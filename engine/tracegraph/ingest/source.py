@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tracegraph.errors import InputError, RecordLimitError
 from tracegraph.model.digest import digest_bytes
@@ -29,12 +30,22 @@ class Source:
     Attributes:
         name: how people know the file: relative to what they named, ``/`` between folders.
         limit: largest record in bytes, 0 for none.
+        path: where it lies, None for a stream; only databases, which are more than one file, ask.
+        memo: what sniffing found out, so that no adapter finds it out again.
     """
 
-    def __init__(self, name: str, data: bytes | mmap.mmap, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(
+        self,
+        name: str,
+        data: bytes | mmap.mmap,
+        limit: int = DEFAULT_LIMIT,
+        path: Path | None = None,
+    ) -> None:
         self.name = name
         self.data = data
         self.limit = limit
+        self.path = path
+        self.memo: dict[str, Any] = {}
 
     @classmethod
     def open(cls, path: Path, name: str, limit: int = DEFAULT_LIMIT) -> "Source":
@@ -47,8 +58,9 @@ class Source:
             with path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 if size <= _SMALL:
-                    return cls(name, file.read(size), limit)
-                return cls(name, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), limit)
+                    return cls(name, file.read(size), limit, path)
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                return cls(name, data, limit, path)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"{name}: cannot be read: {reason}") from None
