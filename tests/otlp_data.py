@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tracegraph.ingest.adapter import ReadOptions
-from tracegraph.ingest.otlp import OtlpAdapter
+from tracegraph.ingest.otlp.adapter import OtlpAdapter
 from tracegraph.ingest.source import Source
 from tracegraph.model.columns import Columns
 from tracegraph.model.seal import seal

@@ -50,7 +50,11 @@ def test_a_warm_query_with_a_preset_loads_what_it_needs(options: list[str], tmp_
         *("pydantic", "lark", "kuzu", "rich", "filelock", "pyarrow.parquet"),
         *("tracegraph.pattern.compiler", "tracegraph.pattern.cypher_text"),
         *("tracegraph.pattern.parser", "tracegraph.pattern.validator", "tracegraph.pattern.params"),
-        *("tracegraph.ingest.otlp", "tracegraph.workflows.rebuild", "tracegraph.model.draft"),
+        *(
+            "tracegraph.ingest.otlp.adapter",
+            "tracegraph.workflows.rebuild",
+            "tracegraph.model.draft",
+        ),
     ]
     script = (
         "import sys\nfrom tracegraph.cli.main import main\n"

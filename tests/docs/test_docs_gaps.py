@@ -3,16 +3,26 @@
 import re
 
 from shared_data import ROOT
+from tracegraph.ingest import span_gaps
 
-_AREAS = "otlp|artifact|peer_artifact|agentdelta|text|clock|causes|files|corpus"
+_AREAS = (
+    "otlp|artifact|peer_artifact|agentdelta|agent_lattice|agentdiff|langfuse|"
+    "langgraph|langgraph_state|langsmith|phoenix|text|clock|causes|files|corpus|sessions"
+)
 _LITERAL = re.compile(rf'"((?:{_AREAS})\.[a-z0-9_]*[a-z0-9])"')
 _NO_CODES = {"corpus.json"}
+_OF_SPANS = {
+    f"otlp.{code}"  # the other areas of span_gaps have the same
+    for name, code in vars(span_gaps).items()
+    if name.isupper() and isinstance(code, str)
+}
 _FROM_PARTS = re.compile(r"^(otlp\.dropped_|agentdelta\.(torn|unreadable)_line|\w+\.unreadable_)")
 
 
 def _in_engine() -> set[str]:
     texts = (p.read_text(encoding="utf-8") for p in (ROOT / "engine").rglob("*.py"))
-    return {code for text in texts for code in _LITERAL.findall(text)} - _NO_CODES
+    found = {code for text in texts for code in _LITERAL.findall(text)}
+    return (found | _OF_SPANS) - _NO_CODES
 
 
 def _in_docs() -> set[str]:

@@ -9,7 +9,7 @@ from artifact_drafts import drafts
 from tracegraph.corpus.policy import KEEPS, Keep
 from tracegraph.export.artifact import write_artifact
 from tracegraph.ingest.adapter import ReadOptions
-from tracegraph.ingest.artifact import ArtifactAdapter
+from tracegraph.ingest.artifact.adapter import ArtifactAdapter
 from tracegraph.ingest.source import Source
 from tracegraph.model.codes import KIND_CODE, SIGNAL_BIT, STATUS_CODE
 from tracegraph.model.columns import Columns

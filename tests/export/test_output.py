@@ -64,3 +64,43 @@ def test_what_cannot_be_written_is_said_with_its_name(tmp_path: Path) -> None:
 def test_a_device_is_written_through() -> None:
     write_file(Path(os.devnull), ["text"])
     assert not Path(os.devnull).is_file()
+
+
+def test_a_pipe_without_a_path_is_written_through() -> None:
+    """What the shell writes for ``>(...)``, and what /dev/stdout is in a pipe."""
+    read, write = os.pipe()
+    with os.fdopen(read, encoding="utf-8") as piped:
+        try:
+            write_file(Path(f"/dev/fd/{write}"), ["one ", "two"])
+        finally:
+            os.close(write)
+        assert piped.read() == "one two"
+
+
+def test_a_fresh_file_replaces_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    write_file(target, ["one"], fresh=True)
+    assert target.read_text() == "one"
+    for _ in range(2):
+        with pytest.raises(UsageError, match=r"out\.json: is there already"):
+            write_file(target, ["two"], fresh=True)
+        assert target.read_text() == "one"
+    assert os.listdir(tmp_path) == ["out.json"]
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="is there already"):
+        write_file(link, ["two"], fresh=True)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_file_that_appears_meanwhile_is_not_replaced_either(tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+
+    def text() -> Iterator[str]:
+        target.write_text("another's")
+        yield "mine"
+
+    with pytest.raises(UsageError, match="is there already"):
+        write_file(target, text(), fresh=True)
+    assert target.read_text() == "another's"
+    assert os.listdir(tmp_path) == ["out.json"]

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from tracegraph.errors import QueryError
 from tracegraph.graph.engine import engine
+from tracegraph.graph.filling import MAX_DB_BYTES
 from tracegraph.graph.guard import read_only_statement
-from tracegraph.graph.load import MAX_DB_BYTES, build_graph
+from tracegraph.graph.load import build_graph
 from tracegraph.graph.session import GraphSession
 from tracegraph.model.draft import Draft
 from tracegraph.model.seal import seal

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from parity.traces import random_columns
 from tracegraph.errors import CorpusError
-from tracegraph.graph.load import GraphCounts, append_graph, build_graph, remove_graph, texts_path
+from tracegraph.graph.filling import GraphCounts
+from tracegraph.graph.load import append_graph, build_graph, remove_graph, texts_path
 from tracegraph.graph.session import GraphSession
 from tracegraph.model.codes import EVIDENCE, KIND_CODE, ORIGINS, SIGNAL_BIT
 from tracegraph.model.columns import Columns

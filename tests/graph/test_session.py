@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from tracegraph.errors import CorpusError, QueryError
-from tracegraph.graph.load import GraphCounts, build_graph, texts_path
+from tracegraph.graph.filling import GraphCounts
+from tracegraph.graph.load import build_graph, texts_path
 from tracegraph.graph.session import GraphSession
 from tracegraph.graph.texts import TextUnion
 from tracegraph.graph.values import neutral

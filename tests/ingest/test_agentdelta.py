@@ -6,7 +6,7 @@ import pytest
 from shared_data import fixture
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
-from tracegraph.ingest.agentdelta import AgentdeltaAdapter
+from tracegraph.ingest.agentdelta.adapter import AgentdeltaAdapter
 from tracegraph.ingest.source import Source
 from tracegraph.model.digest import digest_value
 from tracegraph.model.seal import seal

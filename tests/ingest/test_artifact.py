@@ -6,7 +6,7 @@ import pytest
 
 from tracegraph.errors import InputError, RecordLimitError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
-from tracegraph.ingest.artifact import ArtifactAdapter
+from tracegraph.ingest.artifact.adapter import ArtifactAdapter
 from tracegraph.ingest.source import Source
 from tracegraph.model.columns import Columns
 from tracegraph.model.seal import seal

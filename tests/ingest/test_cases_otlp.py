@@ -15,8 +15,8 @@ from otlp_data import by_number, edges, gaps, read, source, traces
 from shared_data import shared
 from tracegraph.errors import StrictError
 from tracegraph.ingest.adapter import ReadOptions
-from tracegraph.ingest.artifact import ArtifactAdapter
-from tracegraph.ingest.otlp import OtlpAdapter
+from tracegraph.ingest.artifact.adapter import ArtifactAdapter
+from tracegraph.ingest.otlp.adapter import OtlpAdapter
 from tracegraph.ingest.registry import detect
 from tracegraph.ingest.source import Source
 from tracegraph.model.trace import Trace, iterate

@@ -15,9 +15,9 @@ from cli_runner import environment
 from shared_data import fixture
 from tracegraph.errors import InputError
 from tracegraph.ingest.adapter import Adapter, ReadOptions
-from tracegraph.ingest.agentdelta import AgentdeltaAdapter
-from tracegraph.ingest.artifact import ArtifactAdapter
-from tracegraph.ingest.peer_artifact import PeerArtifactAdapter
+from tracegraph.ingest.agentdelta.adapter import AgentdeltaAdapter
+from tracegraph.ingest.artifact.adapter import ArtifactAdapter
+from tracegraph.ingest.peer_artifact.adapter import PeerArtifactAdapter
 from tracegraph.ingest.source import Source
 from tracegraph.model.columns import Columns
 from tracegraph.model.seal import seal

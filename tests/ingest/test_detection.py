@@ -12,9 +12,16 @@ from tracegraph.ingest.source import Source
 FIXTURES = [
     (path, name)
     for folder, name in [
+        (fixture("agent_lattice"), "agent_lattice"),
         (fixture("agentdelta"), "agentdelta"),
+        (fixture("agentdiff"), "agentdiff"),
+        (fixture("langfuse"), "langfuse"),
+        (fixture("langgraph_state"), "langgraph_state"),
+        (fixture("langsmith"), "langsmith"),
         (fixture("otlp"), "otlp"),
         (fixture("peer_artifact"), "peer_artifact"),
+        (fixture("phoenix"), "phoenix"),
+        (fixture("phoenix_without_spans"), "phoenix"),
         (ROOT / "presets", "artifact"),
     ]
     for path in sorted(folder.rglob("*.json*"))

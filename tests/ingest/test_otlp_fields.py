@@ -329,3 +329,26 @@ def test_error_text_prefers_the_exception_to_the_description() -> None:
     assert (found.error_type, found.error_message) == ("E", "boom")
     (found,) = only(span(1, "x", "TOOL", status=status)).steps
     assert (found.error_type, found.error_message) == (None, "E: traceback")
+
+
+@pytest.mark.parametrize(
+    ("named", "run_id", "disclosed"),
+    [
+        ([None, None], None, {}),
+        (["r1", None], "r1", {}),
+        ([None, "r1"], "r1", {}),
+        (["r1", "r1"], "r1", {}),
+        (["r1", "r2"], None, {"otlp.conflicting_run_id": 1}),
+        (["  ", "r1"], "r1", {}),
+    ],
+)
+def test_the_run_that_spans_name(
+    named: list[str | None], run_id: str | None, disclosed: dict[str, int]
+) -> None:
+    spans = [
+        span(number, "s", "CHAIN", attributes={} if run is None else {"syncmill.run_id": run})
+        for number, run in enumerate(named, 1)
+    ]
+    trace = only(*spans)
+    assert trace.run_id == run_id
+    assert gaps(trace) == disclosed

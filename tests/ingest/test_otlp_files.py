@@ -10,7 +10,7 @@ import pytest
 from otlp_data import TRACE, any_value, by_number, export, gaps, only, read, source, span, traces
 from tracegraph.errors import InputError, RecordLimitError, StrictError, UnknownFormatError
 from tracegraph.ingest.adapter import ReadOptions
-from tracegraph.ingest.otlp import OtlpAdapter
+from tracegraph.ingest.otlp.adapter import OtlpAdapter
 from tracegraph.ingest.registry import detect
 from tracegraph.ingest.source import Source
 from tracegraph.model.trace import Trace, iterate

@@ -7,7 +7,7 @@ import pytest
 from shared_data import fixture
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
-from tracegraph.ingest.peer_artifact import PeerArtifactAdapter
+from tracegraph.ingest.peer_artifact.adapter import PeerArtifactAdapter
 from tracegraph.ingest.source import Source
 from tracegraph.model.seal import seal
 from tracegraph.model.trace import CausalEdge, Trace
@@ -19,6 +19,7 @@ def header(**changes: Any) -> dict[str, Any]:
         "source_kind": "otlp",
         "thread_id": "t",
         "causal_fidelity": "declared_dag",
+        "capture": {"gaps": []},
     }
     return {**base, **changes}
 
@@ -147,6 +148,12 @@ def test_every_version_is_read_and_others_are_named() -> None:
     for version in (1, 10):
         with pytest.raises(InputError, match=rf"schema_version {version}; versions 2 to 9"):
             read(artifact([step("a")], version=version))
+
+
+def test_an_artifact_without_a_record_of_gaps_is_not_one_without_gaps() -> None:
+    assert gaps(read(artifact([step("a")], capture=None), strict=True)) == {
+        "peer_artifact.unrecorded_gaps": 1
+    }
 
 
 def test_recorded_gaps_keep_their_codes() -> None:

@@ -16,7 +16,7 @@ from tracegraph.pattern.finish import finish
 from tracegraph.pattern.matcher import match_rows
 from tracegraph.pattern.plan import PatternPlan, plan
 from tracegraph.pattern.result import MatchSet
-from tracegraph.pattern.session import Gathered, gather
+from tracegraph.pattern.session import Gathered, gather, sessions_of
 
 Answer = tuple[list[Result], list[tuple[int, tuple[str, ...]]]]
 Steps = tuple[tuple[str | None, int | None, int], ...]
@@ -62,7 +62,7 @@ def check(pattern: Pattern, graph: Graph, tally: Tally) -> None:
 def by_matcher(whole: PatternPlan, columns: Columns) -> Answer:
     if whole.pattern.scope == "trace":
         return plain_answer(finish(whole, match_rows(whole, columns), columns))
-    gathered = gather([columns], rearrange)
+    gathered = gather([columns], rearrange, sessions_of([columns]))
     rows = match_rows(whole, gathered.columns, gathered.units)
     found, lacking = plain_answer(finish(whole, rows, gathered.columns, gathered.units))
     moved = _Moved(gathered, columns)

@@ -26,13 +26,13 @@ _NUMBERS = ("tokens_prompt", "tokens_completion", "tokens_total", "docs", "durat
 _FLAGS = ("wrapper", "orphan")
 
 
-def traces(text: str, *, sessions: str = "", content: bool = False) -> Columns:
+def traces(text: str, *, sessions: str = "", content: bool = False, prefix: str = "t") -> Columns:
     """Make columns of traces ``t0``, ``t1``, ..; ``sessions`` names the session of each."""
     draft = Draft(keep_content=content)
     session = sessions.split()
     for number, block in enumerate(text.strip("\n").split("\n\n")):
         held = session[number] if number < len(session) and session[number] != "?" else None
-        draft.begin(f"t{number}", source="test", file="f", session_id=held)
+        draft.begin(f"{prefix}{number}", source="test", file="f", session_id=held)
         lines = [line.split() for line in block.splitlines() if line.strip()]
         rows = {words[0]: _step(draft, words) for words in lines}
         for words in lines:

@@ -49,7 +49,8 @@ class PlainTrace:
     """What is read as one trace: a trace, or in session scope the traces of one session."""
 
     traces: list[int]
-    session: str | None
+    session: tuple[str | None, str | None] | None
+    """Session id and source; no two traces of a test have one id."""
     steps: list[PlainStep]
     edges: list[tuple[PlainStep, PlainStep, int]] = field(default_factory=list)
     """(cause, effect, evidence)"""
@@ -96,7 +97,7 @@ def plain(columns: Columns) -> list[PlainTrace]:
         for step in rows:
             step.fields["depth"] = step.depth()
             step.fields["children"] = sum(other.parent is step for other in rows)
-        traces.append(PlainTrace([index], about["session_id"], rows))
+        traces.append(PlainTrace([index], _session(columns, index), rows))
     by_row = {step.row: (trace, step) for trace in traces for step in trace.steps}
     edges = columns.causes
     for effect, cause, evidence in zip(
@@ -105,6 +106,12 @@ def plain(columns: Columns) -> list[PlainTrace]:
         trace, step = by_row[cause]
         trace.edges.append((step, by_row[effect][1], evidence))
     return traces
+
+
+def _session(columns: Columns, index: int) -> tuple[str | None, str | None] | None:
+    t = columns.traces
+    session = columns.text(int(t.session_id[index]))
+    return None if session is None else (session, columns.text(int(t.source[index])))
 
 
 def in_sessions(traces: list[PlainTrace]) -> list[PlainTrace]:

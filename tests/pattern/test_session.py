@@ -1,23 +1,29 @@
 """``scope session``: traces with one session id, read as one."""
 
+from collections import Counter
 from collections.abc import Sequence
+from random import Random
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pattern.building import traces, written
 from tracegraph.corpus.merge import rearrange
 from tracegraph.model.columns import Columns
+from tracegraph.model.draft import Draft
+from tracegraph.model.seal import seal
 from tracegraph.pattern.finish import finish
 from tracegraph.pattern.load import load_adhoc
 from tracegraph.pattern.matcher import match_rows
 from tracegraph.pattern.plan import plan
 from tracegraph.pattern.result import MatchSet
-from tracegraph.pattern.session import Gathered, gather
+from tracegraph.pattern.session import Gathered, gather, sessions_of
 
 
 def session(pattern: str, segments: Sequence[Columns]) -> tuple[Gathered, MatchSet]:
     planned = plan(load_adhoc(f"pattern p v1 scope session match {pattern}"))
-    read = gather(segments, rearrange)
+    read = gather(segments, rearrange, sessions_of(segments))
     rows = match_rows(planned, read.columns, read.units)
     return read, finish(planned, rows, read.columns, read.units)
 
@@ -89,8 +95,10 @@ def test_segments_are_gathered_with_all_that_they_hold() -> None:
     first = traces(
         "a TOOL x @0-1 agent=m\nb LLM @1-2 / a\n\nz AGENT y", sessions="s ?", content=True
     )
-    other = traces("c CHAIN q @5-6\nd TOOL x output=o @6-7 <- c:order", sessions="s", content=True)
-    read = gather([first, other], rearrange)
+    other = traces(
+        "c CHAIN q @5-6\nd TOOL x output=o @6-7 <- c:order", sessions="s", content=True, prefix="u"
+    )
+    read = gather([first, other], rearrange, sessions_of([first, other]))
     columns = read.columns
     assert list(columns.step_id) == ["a", "b", "c", "d", "z"]
     assert columns.offsets.tolist() == [0, 2, 4, 5]
@@ -106,3 +114,55 @@ def test_segments_are_gathered_with_all_that_they_hold() -> None:
     assert columns.content is not None
     assert list(columns.content.output) == [None, None, None, "o", None]
     assert np.array_equal(columns.steps.o0[:4], columns.steps.start[:4])
+
+
+_NAMED = st.tuples(
+    st.sampled_from(["s", "u", None]),
+    st.sampled_from(["otlp", "langgraph"]),
+    st.sampled_from(["f", "g"]),
+    st.sampled_from(["t0", "t1", "t2"]),
+    st.sampled_from([-1, 5, 7]),
+)
+
+
+@given(st.lists(_NAMED, max_size=8), st.integers(0, 8), st.randoms(use_true_random=False))
+def test_a_session_is_of_one_source_and_holds_a_trace_id_once(
+    named: list[tuple[str | None, str, str, str, int]], cut: int, random: Random
+) -> None:
+    segments = []
+    for part in (named[:cut], named[cut:]):
+        draft = Draft()
+        for session_id, source, file, trace_id, start in part:
+            draft.begin(trace_id, source=source, file=file, session_id=session_id)
+            draft.step("x", start=start, end=start)
+        segments.append(seal(draft))
+    ranks = list(range(len(named)))
+    random.shuffle(ranks)
+    pieces = [np.array(ranks[:cut], dtype=np.int64), np.array(ranks[cut:], dtype=np.int64)]
+    found = sessions_of(segments, pieces)
+
+    groups: dict[object, list[int]] = {}
+    for trace in sorted(range(len(named)), key=ranks.__getitem__):
+        session_id, source, file, trace_id, _ = named[trace]
+        for key in ((session_id, source), (session_id, source, file)):
+            has = {named[other][3] for other in groups.get(key, [])}
+            if session_id is not None and trace_id not in has:
+                groups.setdefault(key, []).append(trace)
+                break
+        else:
+            groups[trace] = [trace]
+    expected = [
+        sorted(group, key=lambda t: (named[t][4] < 0, named[t][4], ranks[t]))
+        for group in groups.values()
+    ]
+    assert found.order.tolist() == [trace for group in expected for trace in group]
+    assert found.units.tolist() == [n for n, group in enumerate(expected) for _ in group]
+    several = Counter(named[group[0]][0] for group in expected)
+    no_id = several.pop(None, 0)
+    unknown = [t for group in expected if len(group) > 1 for t in group if named[t][4] < 0]
+    disclosed = {
+        "sessions.no_id": no_id,
+        "sessions.same_id_apart": sum(n > 1 for n in several.values()),
+        "sessions.unknown_start": len(unknown),
+    }
+    assert found.gaps == {code: count for code, count in disclosed.items() if count}

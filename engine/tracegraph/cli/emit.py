@@ -16,13 +16,15 @@ from tracegraph.export.text import visible
 
 _NARROWEST = 8
 """Characters that a column of a table has on a terminal at the least, with its edge."""
+STDOUT = Path("-")
+"""Names standard output where a file is asked for, as it names standard input among the PATHS."""
 CLOSED_PIPE = 141
 """Exit code when the reader of a pipe has gone: what a shell reports for a death by SIGPIPE."""
 
 
 def emit(report: Report, form: Format, output: Path | None, inputs: Iterable[Path] = ()) -> None:
     """Write a result to a file or to standard output, which alone may be a terminal."""
-    if output is not None:
+    if output is not None and output != STDOUT:
         write_file(output, render(report, form), inputs)
     elif form is Format.TABLE and sys.stdout.isatty():
         _terminal_table(report.table())
@@ -32,7 +34,7 @@ def emit(report: Report, form: Format, output: Path | None, inputs: Iterable[Pat
 
 def emit_text(chunks: Iterable[str], output: Path | None, inputs: Iterable[Path] = ()) -> None:
     """Write text to a file or to standard output."""
-    if output is not None:
+    if output is not None and output != STDOUT:
         write_file(output, chunks, inputs)
     else:
         put(chunks)

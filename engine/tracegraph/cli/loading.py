@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tracegraph.workflows.request import Progress
 
 _NAMED = 5
-"""Skipped files that are named; the others are counted, and ``tracegraph ingest`` lists them."""
+"""Files that are named; the others are counted, and ``tracegraph ingest`` lists skipped ones."""
 
 
 @contextmanager
@@ -68,6 +68,12 @@ def disclose(corpus: "Corpus") -> None:
         notice(f"skipped {file.name}: {file.reason}")
     if len(skipped) > _NAMED:
         notice(f"skipped {len(skipped) - _NAMED} more files; tracegraph ingest lists them all")
+    lossy = [entry for entry in corpus.manifest.files if entry.gaps]
+    for entry in lossy[:_NAMED]:
+        gaps = ", ".join(f"{code} {count}" for code, count in sorted(entry.gaps.items()))
+        notice(f"in {entry.name}, of no trace alone: {gaps}")
+    if len(lossy) > _NAMED:
+        notice(f"the same in {len(lossy) - _NAMED} more files")
 
 
 def inputs(corpus: "Corpus", pattern: Path | None = None) -> Iterator[Path]:
@@ -76,8 +82,13 @@ def inputs(corpus: "Corpus", pattern: Path | None = None) -> Iterator[Path]:
     Files that may hold traces and could not be read are among them; others that were skipped, such
     as the answer to an earlier query, are not.
     """
-    held = (entry for entry in corpus.manifest.files if not entry.skipped or entry.lost)
-    yield from (Path(entry.path) for entry in held if entry.path)
+    from tracegraph.ingest.companions import SUFFIXES, beside
+
+    for entry in corpus.manifest.files:
+        if entry.path and (not entry.skipped or entry.lost):
+            yield Path(entry.path)
+            if entry.beside:
+                yield from (beside(Path(entry.path), suffix) for suffix in SUFFIXES)
     if pattern is not None:
         yield pattern
     if corpus.directory is not None:

@@ -13,7 +13,29 @@ from typing import Annotated, Any
 import typer
 
 from tracegraph import __version__
-from tracegraph.cli import cache, cypher, ingest, inspect, presets, query, traces
+from tracegraph.cli import (
+    analyze,
+    cache,
+    check,
+    context,
+    cypher,
+    diff,
+    digest,
+    explain,
+    export_incident_memo,
+    export_review_candidates,
+    ingest,
+    ingest_otlp,
+    ingest_phoenix,
+    inspect,
+    phoenix,
+    presets,
+    query,
+    summarize,
+    traces,
+    validate,
+    why,
+)
 from tracegraph.cli.command import Command, Group
 from tracegraph.cli.emit import CLOSED_PIPE, notice, silence
 from tracegraph.errors import TracegraphError, described
@@ -59,8 +81,28 @@ def root(
 app.command("query", cls=Command, epilog=query.EXAMPLES)(query.query)
 app.command("cypher", cls=Command, epilog=cypher.EXAMPLES)(cypher.cypher)
 app.command("ingest", cls=Command, epilog=ingest.EXAMPLES)(ingest.ingest)
+app.command("ingest-otlp", cls=Command, epilog=ingest_otlp.EXAMPLES)(ingest_otlp.ingest_otlp)
+app.command("ingest-phoenix", cls=Command, epilog=ingest_phoenix.EXAMPLES)(
+    ingest_phoenix.ingest_phoenix
+)
 app.command("traces", cls=Command, epilog=traces.EXAMPLES)(traces.traces)
 app.command("inspect", cls=Command, epilog=inspect.EXAMPLES)(inspect.inspect)
+app.command("explain", cls=Command, epilog=explain.EXAMPLES)(explain.explain)
+app.command("context", cls=Command, epilog=context.EXAMPLES)(context.context)
+app.command("why", cls=Command, epilog=why.EXAMPLES)(why.why)
+app.command("analyze", cls=Command, epilog=analyze.EXAMPLES)(analyze.analyze)
+app.command("validate", cls=Command, epilog=validate.EXAMPLES)(validate.validate)
+app.command("digest", cls=Command, epilog=digest.EXAMPLES)(digest.digest)
+app.command("summarize", cls=Command, epilog=summarize.EXAMPLES)(summarize.summarize)
+app.command("export-review-candidates", cls=Command, epilog=export_review_candidates.EXAMPLES)(
+    export_review_candidates.export_review_candidates
+)
+app.command("export-incident-memo", cls=Command, epilog=export_incident_memo.EXAMPLES)(
+    export_incident_memo.export_incident_memo
+)
+app.command("diff", cls=Command, epilog=diff.EXAMPLES)(diff.diff)
+app.command("check", cls=Command, epilog=check.EXAMPLES)(check.check)
+app.add_typer(phoenix.app, name="phoenix")
 app.add_typer(presets.app, name="presets")
 app.add_typer(cache.app, name="cache")
 
@@ -78,7 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         code = app(args=arguments, prog_name="tracegraph", standalone_mode=False)
     except TracegraphError as error:
-        code = _failed(str(error))
+        code = _failed(str(error), error.exit_code)
     except _WrongUsage as error:
         code = _explain_usage(error)
     except BrokenPipeError:
@@ -108,9 +150,9 @@ def _explain_usage(error: Any) -> int:
     return _failed(f"{said}; see: {command} --help")
 
 
-def _failed(text: str) -> int:
+def _failed(text: str, code: int = TracegraphError.exit_code) -> int:
     notice(f"tracegraph: {text}")
-    return TracegraphError.exit_code
+    return code
 
 
 def _open_missing_streams() -> None:

@@ -14,6 +14,21 @@ SUFFIXES = {".json": Format.JSON, ".jsonl": Format.JSONL, ".csv": Format.CSV, ".
 TABLE_LIMIT = 50
 
 
+class Drawn(StrEnum):
+    """The forms of an answer that can be drawn as well."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+    CSV = "csv"
+    MD = "md"
+    MERMAID = "mermaid"
+    DOT = "dot"
+
+
+DRAWN_SUFFIXES = {".mmd": Drawn.MERMAID, ".dot": Drawn.DOT, ".gv": Drawn.DOT}
+
+
 class Keep(StrEnum):
     """What may be written to disk (DESIGN section 3, content policy)."""
 
@@ -26,13 +41,26 @@ Paths = Annotated[
     list[str],
     typer.Argument(metavar="PATHS", help="Files, folders (recursive), globs, - or a corpus."),
 ]
+TraceArgument = Annotated[
+    str, typer.Argument(metavar="TRACE", help="A path, or PATH#ID where it holds many traces.")
+]
 FormatOption = Annotated[
     Format | None,
     typer.Option("--format", help="Form of the answer; else by the suffix of -o, else table."),
 ]
+DrawnOption = Annotated[
+    Drawn | None,
+    typer.Option("--format", help="Form of the answer; else by the suffix of -o, else table."),
+]
 OutputOption = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write the answer to FILE, whole."),
+    typer.Option(
+        "-o",
+        "--output",
+        "--out",
+        metavar="FILE",
+        help="Write the answer to FILE, whole; - is standard output.",
+    ),
 ]
 LimitOption = Annotated[
     int | None,
@@ -64,6 +92,13 @@ def form_of(form: Format | None, output: Path | None) -> Format:
     if form is not None:
         return form
     return SUFFIXES.get(output.suffix.lower(), Format.TABLE) if output else Format.TABLE
+
+
+def drawn_form(form: Drawn | None, output: Path | None) -> Drawn:
+    """Return the form of an answer that can be drawn, as :func:`form_of` does."""
+    if form is None and output is not None and output.suffix.lower() in DRAWN_SUFFIXES:
+        return DRAWN_SUFFIXES[output.suffix.lower()]
+    return form or Drawn(form_of(None, output).value)
 
 
 def listed(limit: int | None, form: Format) -> int | None:

@@ -35,6 +35,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         path: where it lies; empty for a stream, which cannot be read again.
         size: bytes when it was read; -1 for a stream, and for a file that could not be opened.
         mtime_ns: time of its last change when it was read.
+        beside: of a database, the same two of each file beside it that may hold content.
         digest: digest of its bytes.
         adapter: the format that it was read as; empty if it was skipped.
         gaps: losses that belong to the file and to no trace of it.
@@ -48,6 +49,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     path: str
     size: int
     mtime_ns: int
+    beside: tuple[tuple[int, int], ...] = ()
     digest: str = ""
     adapter: str = ""
     gaps: dict[str, int] = {}

@@ -1,9 +1,10 @@
 """The portable trace artifact: one trace with everything that is known of it, as JSON.
 
 Contract: ``contracts/trace-artifact.v1.schema.json``. What is unknown is left out. Same trace, same
-bytes; read again (:mod:`tracegraph.ingest.artifact`) and written again, the same bytes too.
+bytes; read again (:mod:`tracegraph.ingest.artifact.adapter`) and written again, the same bytes too.
 """
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -55,6 +56,15 @@ def write_artifact(trace: Trace, keep: Keep = "errors") -> bytes:
     return "".join(document("trace", SCHEMA_VERSION, members)).encode()
 
 
+def artifact_digest(artifact: bytes) -> str:
+    """Return the SHA-256 of the canonical bytes of an artifact, by which every output names a run.
+
+    They are what :func:`write_artifact` writes under the default policy: a copy in another layout,
+    or with bodies, and the export that the artifact was made of have the same digest.
+    """
+    return hashlib.sha256(artifact).hexdigest()
+
+
 def _header(trace: Trace) -> dict[str, Any]:
     columns, index = trace.columns, trace.index
     started, ended = _times(
@@ -74,7 +84,8 @@ def _header(trace: Trace) -> dict[str, Any]:
         "contained": bool(columns.traces.contained[index]),
         "gaps": [{"code": gap.code, "count": gap.count} for gap in trace.gaps],
         "attributes": _plain(columns.text(columns.traces.attributes[index])),
-        "file": trace.file,
+        # Without the folders, which depend on what was named: one trace has one digest.
+        "file": trace.file and trace.file.rpartition("/")[2],
         "file_digest": trace.file_digest,
     }
     return {key: value for key, value in header.items() if value is not None}

@@ -31,6 +31,12 @@ def width(text: str) -> int:
     return sum(_char_width(char) for char in text)
 
 
+def shortened(text: str, longest: int) -> str:
+    """Return a text, a long one cut with how much more there is of it."""
+    more = len(text) - longest
+    return text if more <= 0 else f"{text[:longest]}… (+{more} characters)"
+
+
 def counted(number: int, noun: str, plural: str = "s") -> str:
     """Return ``1 trace``, ``2 traces``."""
     return f"{number} {noun}{'' if number == 1 else plural}"

@@ -1,15 +1,27 @@
-"""The traces of an input and one trace as a whole: contracts ``traces`` and ``inspect``."""
+"""Traces, sessions of them, and one trace as a whole: ``traces``, ``sessions``, ``inspect``."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tracegraph.export.document import milliseconds, timestamp
+from tracegraph.export.drawing import Arrow
 from tracegraph.export.table import Report, Table
+from tracegraph.model.codes import EVIDENCE, ORIGINS
 from tracegraph.model.step import Step
 from tracegraph.model.trace import Trace
 
 _COLUMNS = ("trace", "source", "status", "fidelity", "steps", "errors", "started_at", "file")
+_SESSION_COLUMNS = (
+    "session",
+    "source",
+    "status",
+    "traces",
+    "steps",
+    "errors",
+    "started_at",
+    "first_trace",
+)
 _ALWAYS = ("step_id", "seq", "kind", "name", "status", "depth", "parent", "parent_evidence")
 """Columns of a step table that stay when no step has a value; others without any are left out."""
 
@@ -21,6 +33,28 @@ class ListedTrace:
     trace: Trace
     label: str
     error_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSession:
+    """The traces of one session by start, unknown starts last; or one that names no session."""
+
+    session_id: str | None
+    traces: Sequence[ListedTrace]
+
+    @property
+    def status(self) -> str | None:
+        """Status of the last trace; None where nobody knows which one that is."""
+        is_known = len(self.traces) == 1 or self.traces[-1].trace.started is not None
+        return self.traces[-1].trace.status if is_known else None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTotals:
+    """Numbers of sessions with an id and of traces without, whatever is listed."""
+
+    sessions: int
+    alone: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +98,36 @@ def traces_report(
     )
 
 
+def sessions_report(
+    listed: Callable[[], Iterable[ListedSession]],
+    found: SessionTotals,
+    totals: Totals,
+    gaps: Mapping[str, int],
+    limit: int | None,
+) -> Report:
+    """Report the sessions of an input; ``listed`` starts a pass over those that are listed."""
+
+    def members() -> dict[str, Any]:
+        return {
+            "session_count": found.sessions,
+            "alone_count": found.alone,
+            "trace_count": totals.traces,
+            "step_count": totals.steps,
+            "error_count": totals.errors,
+            "limit": limit,
+            "sessions": map(_session_item, listed()),
+            "gaps": gap_items(gaps),
+        }
+
+    return Report(
+        "sessions",
+        1,
+        members,
+        lambda: map(_session_item, listed()),
+        lambda: Table(_SESSION_COLUMNS, map(_session_row, listed())),
+    )
+
+
 def inspect_report(listed: ListedTrace) -> Report:
     """Report one trace with all its steps and causes."""
     trace = listed.trace
@@ -86,6 +150,17 @@ def inspect_report(listed: ListedTrace) -> Report:
         return Table(told, ([item[name] for name in told] for item in items))
 
     return Report("inspect", 1, members, lambda: map(_step_item, trace.steps), table)
+
+
+def arrows(trace: Trace) -> Iterator[Arrow]:
+    """Yield an arrow for each cause of a trace."""
+    causes = trace.columns.causes
+    low, high = causes.effect.searchsorted([trace.rows.start, trace.rows.stop]).tolist()
+    columns = (causes.effect, causes.cause, causes.origin, causes.evidence)
+    for effect, cause, origin, evidence in zip(
+        *(c[low:high].tolist() for c in columns), strict=True
+    ):
+        yield Arrow(cause, effect, f"{EVIDENCE[evidence]}: {ORIGINS[origin]}")
 
 
 def _trace_item(listed: ListedTrace) -> dict[str, Any]:
@@ -122,6 +197,39 @@ def _trace_row(listed: ListedTrace) -> Sequence[Any]:
         timestamp(trace.started),
         trace.file,
     )
+
+
+def _session_item(session: ListedSession) -> dict[str, Any]:
+    traces = [listed.trace for listed in session.traces]
+    return {
+        "session_id": session.session_id,
+        "source": traces[0].source,
+        "status": session.status,
+        "started_at": _first_start(session),
+        "ended_at": timestamp(max((t.ended for t in traces if t.ended is not None), default=None)),
+        "trace_count": len(traces),
+        "step_count": sum(map(len, traces)),
+        "error_count": sum(listed.error_count for listed in session.traces),
+        "traces": [_trace_item(listed) for listed in session.traces],
+    }
+
+
+def _session_row(session: ListedSession) -> Sequence[Any]:
+    first = session.traces[0]
+    return (
+        session.session_id,
+        first.trace.source,
+        session.status,
+        len(session.traces),
+        sum(len(listed.trace) for listed in session.traces),
+        sum(listed.error_count for listed in session.traces),
+        _first_start(session),
+        first.label,
+    )
+
+
+def _first_start(session: ListedSession) -> str | None:
+    return timestamp(session.traces[0].trace.started)  # those without a start are last
 
 
 def _step_item(step: Step) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """A trace as an indented tree: one line a step, whatever its depth and the width of the screen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from tracegraph.export.text import counted, visible
+from tracegraph.export.text import counted, shortened, visible
 from tracegraph.export.traces import ListedTrace
+from tracegraph.model.codes import STATUS_CODE
 from tracegraph.model.step import Step
 from tracegraph.model.trace import Trace
 
@@ -13,20 +14,25 @@ LONGEST_MESSAGE = 200
 """Characters of an error message that are shown; how many more there are is said."""
 
 
-def tree_lines(listed: ListedTrace) -> Iterator[tuple[str, bool]]:
+def tree_lines(listed: ListedTrace, failing_only: bool = False) -> Iterator[tuple[str, bool]]:
     """Yield the lines of the tree, each with whether it shows a failing step.
 
-    A line holds the step's kind, name, status, failure, duration, id, and in brackets how the edge
-    to its parent is known; ``1 of 3 causes`` marks a step of which the tree shows one cause of
-    several.
+    ``failing_only`` leaves failing steps and their ancestors, and says how many are left out.
+
+    A line holds the step's kind, name, status, failure, duration, tokens, id, and in brackets how
+    the edge to its parent is known; ``1 of 3 causes`` marks a step of which the tree shows one
+    cause of several.
     """
     trace = listed.trace
     yield visible(f"{listed.label} ({trace.source}, {trace.status}, {trace.fidelity})"), False
     causes = _cause_counts(trace)
-    for step, depth, prefix in _walk(trace):
+    shown = _failing_paths(trace) if failing_only else list(trace.rows)
+    for step, depth, prefix in _walk(trace, shown):
         number = f"[depth {depth}] " if depth > DEEPEST_INDENT else ""
         line = f"{prefix}{number}{_step(step, causes[step.row - trace.rows.start])}"
         yield line, step.status == "error"
+    if len(shown) < len(trace):
+        yield f"({counted(len(trace) - len(shown), 'step')} outside failing paths left out)", False
     yield _summary(listed, causes), False
     for note in trace.attributes.get("notes", ()):  # where in the source a loss was met
         yield visible(f"note: {note}"), False
@@ -34,14 +40,24 @@ def tree_lines(listed: ListedTrace) -> Iterator[tuple[str, bool]]:
 
 def deepest(trace: Trace) -> int:
     """Return the largest number of edges between a root of the tree and a step."""
-    return max((depth for _, depth, _ in _walk(trace)), default=0)
+    return max((depth for _, depth, _ in _walk(trace, trace.rows)), default=0)
 
 
-def _walk(trace: Trace) -> Iterator[tuple[Step, int, str]]:
+def _failing_paths(trace: Trace) -> list[int]:
+    """Return the rows of failing steps and of all above them; a parent precedes its children."""
+    steps = trace.columns.steps
+    shown: set[int] = set()
+    for row in reversed(trace.rows):
+        if row in shown or steps.status[row] == STATUS_CODE["error"]:
+            shown |= {row, int(steps.parent[row])}
+    return sorted(shown - {-1})
+
+
+def _walk(trace: Trace, rows: Iterable[int]) -> Iterator[tuple[Step, int, str]]:
     """Yield each step with its depth below a root and its line's prefix, parents first."""
     children: dict[int, list[int]] = {}
     parents = trace.columns.steps.parent
-    for row in trace.rows:
+    for row in rows:
         children.setdefault(int(parents[row]), []).append(row)
     pending = [(row, 0, "") for row in reversed(children.get(-1, []))]
     last = {rows[-1] for rows in children.values()}
@@ -59,9 +75,10 @@ def _step(step: Step, causes: int) -> str:
     parts = [step.kind, step.name or "(no name)"]
     if step.status != "ok":
         parts.append(step.status)
-    parts += [_failure(step)] if step.error_type or step.error_message else []
+    parts += [failure(step)] if step.error_type or step.error_message else []
     if step.duration_ns is not None:
         parts.append(f"{step.duration_ns / 1e6:.1f}ms")
+    parts += [_tokens(step)] if _tokens(step) else []
     parts.append(f"@{step.step_id}")
     notes = [note for note in (step.parent_evidence, *step.signals) if note]
     notes += ["orphan"] if step.orphan else []
@@ -70,12 +87,19 @@ def _step(step: Step, causes: int) -> str:
     return visible(" ".join(parts))
 
 
-def _failure(step: Step) -> str:
-    message = step.error_message or ""
-    if len(message) > LONGEST_MESSAGE:
-        more = len(message) - LONGEST_MESSAGE
-        message = f"{message[:LONGEST_MESSAGE]}… (+{more} characters)"
+def failure(step: Step) -> str:
+    """Return the type and the message of a failure, a long message with how much more there is."""
+    message = shortened(step.error_message or "", LONGEST_MESSAGE)
     return f"<{': '.join(part for part in (step.error_type, message) if part)}>"
+
+
+def _tokens(step: Step) -> str:
+    """Return what is recorded of tokens: all of them, else what went in and came out."""
+    if step.tokens_total is not None:
+        return counted(step.tokens_total, "token")
+    known = {"in": step.tokens_prompt, "out": step.tokens_completion}
+    parts = [f"{number} {way}" for way, number in known.items() if number is not None]
+    return f"{' + '.join(parts)} tokens" if parts else ""
 
 
 def _cause_counts(trace: Trace) -> list[int]:
@@ -95,7 +119,7 @@ def _summary(listed: ListedTrace, causes: list[int]) -> str:
     kinds = [step.kind for step in trace.steps]
     rows = slice(trace.rows.start, trace.rows.stop)
     parts = [
-        f"{len(trace)} steps",
+        counted(len(trace), "step"),
         f"{kinds.count('LLM')} LLM",
         f"{kinds.count('TOOL')} TOOL",
         f"{listed.error_count} failing",

@@ -9,23 +9,19 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tracegraph.errors import CorpusError
-from tracegraph.graph.engine import engine, reason
+from tracegraph.graph.engine import reason
+from tracegraph.graph.filling import Filling, GraphCounts, fill, fill_apart
 from tracegraph.graph.tables import SegmentTables
 from tracegraph.graph.texts import Texts, TextUnion
 from tracegraph.model.columns import Columns
 from tracegraph.resources import read_data
 
 DDL: Final = "kuzu/0001_trace.cypher"
-MAX_DB_BYTES: Final = 1 << 38
-"""Address space that the engine reserves, not memory: its default of 8 TB is refused in some
-containers."""
-
 _ROW_GROUP: Final = 1 << 17
 _POOL_BYTES: Final = 1 << 28
 _POOL_BYTES_PER_ROW: Final = 256
@@ -41,15 +37,6 @@ _TABLES: Final = {
 """Nodes before the edges that need them."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphCounts:
-    """What a graph holds; checked when it is opened."""
-
-    traces: int = 0
-    steps: int = 0
-    causes: int = 0
-
-
 def texts_path(path: Path) -> Path:
     """Return where the texts of the graph at ``path`` lie."""
     return path.with_name(path.name + ".texts")
@@ -61,23 +48,30 @@ def remove_graph(path: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def build_graph(path: Path, segments: Sequence[tuple[int, Columns]]) -> GraphCounts:
+def build_graph(
+    path: Path, segments: Sequence[tuple[int, Columns]], *, apart: bool = False
+) -> GraphCounts:
     """Build the graph of segments at ``path``.
 
     Args:
         path: where the database file goes; what is there is replaced.
         segments: (number, columns) in ascending order of number. Items are taken one at a time, so
             a lazy sequence keeps memory at one segment.
+        apart: let a process of its own write the file, see :mod:`tracegraph.graph.filling`.
 
     Raises:
         CorpusError: the graph cannot be written.
     """
     with _built_aside(path) as aside:
-        return _load(aside, TextUnion(), segments, read_data("schema", DDL))
+        return _load(aside, TextUnion(), segments, read_data("schema", DDL), apart=apart)
 
 
 def append_graph(
-    old_path: Path, new_path: Path, new_segments: Sequence[tuple[int, Columns]]
+    old_path: Path,
+    new_path: Path,
+    new_segments: Sequence[tuple[int, Columns]],
+    *,
+    apart: bool = False,
 ) -> GraphCounts:
     """Build a generation from a copy of the last one and segments that it does not hold.
 
@@ -88,7 +82,8 @@ def append_graph(
     """
     with _built_aside(new_path) as aside:
         shutil.copyfile(old_path, aside)
-        return _load(aside, TextUnion(Texts(texts_path(old_path)).all()), new_segments)
+        texts = TextUnion(Texts(texts_path(old_path)).all())
+        return _load(aside, texts, new_segments, apart=apart)
 
 
 @contextmanager
@@ -110,7 +105,12 @@ def _built_aside(path: Path) -> Iterator[Path]:
 
 
 def _load(
-    path: Path, texts: TextUnion, segments: Iterable[tuple[int, Columns]], ddl: str = ""
+    path: Path,
+    texts: TextUnion,
+    segments: Iterable[tuple[int, Columns]],
+    ddl: str = "",
+    *,
+    apart: bool,
 ) -> GraphCounts:
     """Load segments into the database at ``path`` and return what it holds then.
 
@@ -122,12 +122,10 @@ def _load(
         rows.write(SegmentTables(number, columns, texts.add(columns.vocabulary)))
     texts.write(texts_path(path))
     pool = _POOL_BYTES + held + _POOL_BYTES_PER_ROW * rows.count
-    database = engine().Database(str(path), buffer_pool_size=pool, max_db_size=MAX_DB_BYTES)
-    with closing(database), closing(engine().Connection(database)) as connection:
-        if ddl:
-            connection.execute(ddl)
-        rows.copy_into(connection)
-        return count(connection)
+    statements = [*([ddl] if ddl else ()), *rows.statements()]
+    counts = (fill_apart if apart else fill)(Filling(str(path), pool, statements))
+    rows.remove()
+    return counts
 
 
 class _Rows:
@@ -160,11 +158,17 @@ class _Rows:
             self._files[table].append(file)
         self.count += max(segment.columns.step_count, len(segment.columns.causes.effect))
 
-    def copy_into(self, connection: Any) -> None:
-        """Load what was written and remove it."""
-        for table, files in self._files.items():
-            if files:
-                connection.execute(f"COPY {table} FROM [{', '.join(map(_quoted, files))}]")
+    def statements(self) -> list[str]:
+        """Return what loads the files, nodes first."""
+        return [
+            f"COPY {table} FROM [{', '.join(map(_quoted, files))}]"
+            for table, files in self._files.items()
+            if files
+        ]
+
+    def remove(self) -> None:
+        """Remove the files."""
+        for files in self._files.values():
             for file in files:
                 file.unlink()
 
@@ -172,13 +176,3 @@ class _Rows:
 def _quoted(file: Path) -> str:
     """Return a path as a Cypher string in which no character is a wildcard."""
     return "'" + re.sub(r"(['\\])", r"\\\1", glob.escape(str(file))) + "'"
-
-
-def count(connection: Any) -> GraphCounts:
-    """Ask a database how much it holds."""
-    return GraphCounts(
-        *(
-            connection.execute(f"MATCH {pattern} RETURN count(*)").get_next()[0]
-            for pattern in ("(:Trace)", "(:Step)", "()-[:CAUSED_BY]->()")
-        )
-    )

@@ -8,9 +8,10 @@ from typing import Any, Final, Self
 
 from tracegraph.errors import CorpusError, DamagedGraphError, QueryError
 from tracegraph.graph.engine import engine, reason
+from tracegraph.graph.filling import MAX_DB_BYTES, GraphCounts, count
 from tracegraph.graph.guard import read_only_statement
 from tracegraph.graph.hints import hinted
-from tracegraph.graph.load import MAX_DB_BYTES, GraphCounts, count, texts_path
+from tracegraph.graph.load import texts_path
 from tracegraph.graph.parameters import check_parameters
 from tracegraph.graph.texts import Texts
 from tracegraph.graph.values import holds_graph, neutral

@@ -19,6 +19,8 @@ class ReadOptions:
         error_channel: the LangGraph state channel that holds an error.
         graph: ``file.py:attr`` or ``package.module:attr`` of a compiled LangGraph graph; reading
             with one runs the code of that module.
+        state_of: ids of steps whose attributes are to hold the state that they ran from, where the
+            source keeps states (:mod:`tracegraph.ingest.langgraph.given`); with ``keep_content``.
     """
 
     keep_content: bool = False
@@ -26,6 +28,7 @@ class ReadOptions:
     only: frozenset[str] | None = None
     error_channel: str = "error"
     graph: str | None = None
+    state_of: frozenset[str] = frozenset()
 
 
 class Adapter(Protocol):

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
-from tracegraph.ingest.otlp_records import AnyValue, plain
+from tracegraph.ingest.otlp.records import AnyValue, plain
 
 _decode = msgspec.json.Decoder(AnyValue).decode
 LARGEST = 2**63 - 1
@@ -55,11 +55,20 @@ class Attributes:
         """Return all attributes as Python values."""
         return {key: self.get(key) for key in self.values}
 
+    def adding(self, texts: Mapping[str, str]) -> Self:
+        """Return these attributes and some more, which are text."""
+        return type(self)({**self.values, **texts})
+
 
 class RawAttributes(Attributes):
     """Attributes whose values are undecoded OTLP/JSON; one is decoded when it is asked for."""
 
     __slots__ = ()
+
+    def adding(self, texts: Mapping[str, str]) -> Self:
+        """Return these attributes and some more, which are text."""
+        raw = {k: msgspec.Raw(msgspec.json.encode({"stringValue": t})) for k, t in texts.items()}
+        return type(self)({**self.values, **raw})
 
     def get(self, key: str) -> Any:
         """Return a value, None where it is not recorded or is no OTLP value."""

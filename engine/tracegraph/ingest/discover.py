@@ -1,19 +1,21 @@
 """PATHS -> files: what people named, and what lies in the folders they named.
 
 Folders are read recursively, in the order of names. What is hidden (a name that starts with a dot),
-linked folders, corpora and anything that is no regular file are passed over and disclosed.
+linked folders, corpora and anything that is no regular file are passed over and disclosed. The
+files that SQLite keeps beside a database are no files of their own: who reads it reads them.
 """
 
 import glob
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
 from tracegraph.errors import InputError, system_reason
+from tracegraph.ingest.companions import SUFFIXES, is_database
 
 STDIN = "-"
 STDIN_NAME = "stdin"
@@ -125,6 +127,8 @@ def discover(paths: Sequence[str | os.PathLike[str]], ignore: Path | None = None
                     passed.append(item)
             elif item.path not in found or item.named:
                 found[item.path] = item
+    for part in [path for path, item in found.items() if _is_companion(item, found)]:
+        del found[part]
     files = [
         InputFile(name, f.root, f.path, f.named, f.stream)
         for f, name in zip(found.values(), _names(list(found.values())), strict=True)
@@ -154,7 +158,10 @@ def _named(path: Path, given: str) -> Iterator[_Found | Passed]:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise InputError(f"{given}: cannot be read: {system_reason(error)}") from None
+        hint = ""
+        if os.path.lexists(given.rpartition("#")[0] or os.devnull + "#"):
+            hint = "; PATH#ID names one trace only where a command takes TRACE"
+        raise InputError(f"{given}: cannot be read: {system_reason(error)}{hint}") from None
     real = _real(path)
     if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and _is_endless(path)):
         raise InputError(f"{given}: is a device, which may never end; name a file or a folder")
@@ -183,6 +190,14 @@ def _globbed(given: str) -> Iterator[_Found | Passed]:
             yield from _walk(base, hit.resolve(), parts, root)
         else:
             yield _linked(base, hit, parts, root)
+
+
+def _is_companion(item: _Found, found: Mapping[Path, _Found]) -> bool:
+    """Tell a file that belongs to a database that was found too."""
+    if not item.parts[-1].endswith(SUFFIXES):
+        return False
+    database = item.path.parent / item.path.name.rpartition("-")[0]
+    return database in found and is_database(database)
 
 
 def _real(path: Path) -> Path:

@@ -8,7 +8,9 @@ import msgspec
 
 from tracegraph.errors import InputError
 from tracegraph.ingest.adapter import ReadOptions
+from tracegraph.ingest.json_lines import is_json_lines
 from tracegraph.ingest.losses import Losses
+from tracegraph.ingest.nesting import deep_nesting
 from tracegraph.ingest.source import Source
 from tracegraph.ingest.tolerant_json import decode_tolerant
 from tracegraph.model.draft import Draft
@@ -44,7 +46,7 @@ def read_documents(
     outside = Losses(source.name, options.strict)
     refusal: InputError | None = None
     found = False
-    for place, data in _documents(source, outside):
+    for place, data in documents(source, outside):
         losses = Losses(source.name, options.strict)
         try:
             record = decode(data, place, losses)
@@ -63,9 +65,9 @@ def read_documents(
     return draft
 
 
-def _documents(source: Source, losses: Losses) -> Iterator[tuple[str, bytes]]:
+def documents(source: Source, losses: Losses) -> Iterator[tuple[str, bytes]]:
     """Yield (place for messages, bytes) of each document, undecoded."""
-    if _is_json_lines(source):
+    if is_json_lines(source):
         for number, _, line in source.lines():
             yield f"{source.name}: line {number}", line
         return
@@ -77,29 +79,6 @@ def _documents(source: Source, losses: Losses) -> Iterator[tuple[str, bytes]]:
         yield f"{source.name}: item {index}", item
 
 
-def _is_json_lines(source: Source) -> bool:
-    """Tell by a whole object standing alone on the first or second line, with more after it."""
-    if not source.head.lstrip().startswith(b"{"):
-        return False
-    first = source.data.find(b"\n")
-    if first < 0 or not source.data[first : first + 64].strip():
-        return False
-    second = source.data.find(b"\n", first + 1)
-    lines = source.data[:first], source.data[first + 1 : second if second >= 0 else len(source)]
-    return any(map(_is_object, lines))
-
-
-def _is_object(line: bytes) -> bool:
-    line = line.strip(b"\xef\xbb\xbf \t\r")
-    if not (line.startswith(b"{") and line.endswith(b"}")):
-        return False
-    try:
-        msgspec.json.decode(line, type=msgspec.Raw)
-    except (msgspec.MsgspecError, RecursionError):
-        return False
-    return True
-
-
 def _items(data: bytes, name: str, losses: Losses) -> list[bytes]:
     try:
         return [bytes(item) for item in msgspec.json.decode(data, type=list[msgspec.Raw])]
@@ -107,4 +86,8 @@ def _items(data: bytes, name: str, losses: Losses) -> list[bytes]:
         items = decode_tolerant(data, name, losses)
     if not isinstance(items, list):
         raise InputError(f"{name}: not an array of JSON documents")
-    return [json.dumps(item).encode() for item in items]
+    try:
+        with deep_nesting():
+            return [json.dumps(item).encode() for item in items]
+    except RecursionError:
+        raise InputError(f"{name}: JSON nested too deeply to be read") from None

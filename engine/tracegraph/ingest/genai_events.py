@@ -6,14 +6,14 @@ attributes of their own or JSON under ``gen_ai.event.content``.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from tracegraph.ingest.attributes import RawAttributes
+from tracegraph.ingest.attributes import Attributes
 from tracegraph.ingest.genai import INPUT, OUTPUT
-from tracegraph.ingest.otlp_records import Event
 
+_Attributes = TypeVar("_Attributes", bound=Attributes)
 _PREFIX = "gen_ai."
 _TOOL, _CHOICE = "gen_ai.tool.message", "gen_ai.choice"
 _ROLES = {
@@ -25,30 +25,33 @@ _ROLES = {
 }
 
 
-def with_events(values: dict[str, object], events: Iterable[Event]) -> dict[str, object]:
-    """Return the attributes of a span and, where they hold no messages, those of its events."""
-    if INPUT in values or OUTPUT in values:
-        return values
-    found = dict(values)
+def with_events(attributes: _Attributes, events: Iterable[tuple[str, Attributes]]) -> _Attributes:
+    """Return the attributes of a span and, where they hold no messages, those of its events.
+
+    Args:
+        attributes: of the span.
+        events: name and attributes of each event, in order.
+    """
+    if INPUT in attributes.values or OUTPUT in attributes.values:
+        return attributes
+    texts: dict[str, str] = {}
     heard: list[dict[str, Any]] = []
     spoken: list[dict[str, Any]] = []
-    for event in events:
-        name = event.name or ""
+    for name, said in events:
         if not name.startswith(_PREFIX):
             continue
-        raw = {item.key: item.value for item in event.attributes or ()}
         if name in _ROLES:
-            (spoken if name == _CHOICE else heard).append(_message(name, RawAttributes(raw)))
+            (spoken if name == _CHOICE else heard).append(_message(name, said))
         else:
-            found.update((key, raw[key]) for key in (INPUT, OUTPUT) if key in raw)
+            found = ((key, said.body(key)) for key in (INPUT, OUTPUT))
+            texts.update((key, text) for key, text in found if text is not None)
     for key, messages in ((INPUT, heard), (OUTPUT, spoken)):
-        if messages and key not in found:
-            text = msgspec.json.encode(messages).decode()
-            found[key] = msgspec.Raw(msgspec.json.encode({"stringValue": text}))
-    return found
+        if messages and key not in texts:
+            texts[key] = msgspec.json.encode(messages).decode()
+    return attributes.adding(texts) if texts else attributes
 
 
-def _message(name: str, attributes: RawAttributes) -> dict[str, Any]:
+def _message(name: str, attributes: Attributes) -> dict[str, Any]:
     body = _decoded(attributes.get("gen_ai.event.content"))
     fields: Mapping[str, Any] = body if isinstance(body, dict) else attributes.plain()
     inner = _decoded(fields.get("message"))

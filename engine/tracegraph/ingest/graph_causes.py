@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
+from tracegraph.ingest.span_gaps import GRAPH_PARENT_BY_TIMING, GRAPH_PARENT_FALLBACK
 from tracegraph.model.codes import HEURISTIC
 
 
@@ -172,7 +173,6 @@ def parent_causes(spans: Iterable[GraphSpan]) -> GraphParents:
 
     One span with that node id: declared. Several (a node that ran more than once): the one that
     started last before the effect, a guess by timing. None, or times that do not tell: no edge.
-    Gap codes: ``otlp.graph_parent_by_timing``, ``otlp.graph_parent_fallback``.
     """
     spans = list(spans)
     by_node: dict[str, list[GraphSpan]] = {}
@@ -192,7 +192,7 @@ def parent_causes(spans: Iterable[GraphSpan]) -> GraphParents:
             found.edges.append((span.row, other.row, None))
             continue
         earlier = _last_before(runs, span)
-        code = "otlp.graph_parent_fallback" if earlier is None else "otlp.graph_parent_by_timing"
+        code = GRAPH_PARENT_FALLBACK if earlier is None else GRAPH_PARENT_BY_TIMING
         found.gaps[code] = found.gaps.get(code, 0) + 1
         if earlier is not None:
             found.edges.append((span.row, earlier.row, HEURISTIC))

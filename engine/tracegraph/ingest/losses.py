@@ -3,23 +3,44 @@
 from collections import Counter
 
 from tracegraph.errors import StrictError
+from tracegraph.ingest import span_gaps
 
 _KEPT = (
+    "agent_lattice.ambiguous_",
+    "agent_lattice.contradictory_ids",
+    "agent_lattice.duplicate_row",
+    "agent_lattice.missing_",
+    "agent_lattice.redacted",
+    "agent_lattice.status_contradicts_",
+    "agent_lattice.unrequested_tool",
+    "agent_lattice.unresolved_message",
     "agentdelta.open_pairing",
     "agentdelta.return_without_call",
+    "agentdiff.missing_parent",
+    "agentdiff.parent_after_child",
+    "agentdiff.repeated_index",
+    "agentdiff.rollup_differs",
+    "agentdiff.self_parent",
+    "agentdiff.status_contradicts_",
+    "langgraph_state.result_without_call",
+    "langsmith.dotted_order_differs",
     "causes.",
     "clock.",
-    "otlp.ambiguous_",
-    "otlp.dropped_",
-    "otlp.duplicate_identical",
-    "otlp.foreign_trace_link",
-    "otlp.graph_parent_",
-    "otlp.missing_parent",
-    "otlp.self_",
-    "otlp.status_contradicts_",
-    "otlp.unqualified_control_flow",
-    "otlp.unresolved_span_link",
+    *(
+        f"langgraph.{fact}"
+        for fact in (
+            "ambiguous_ blank_ failed_ last_ missing_parent orphan_writes parent_cycle "
+            "repeated_superstep rewritten_ unapplied_ unattributed_ undecided_ unfinished_ "
+            "unknown_ unnamed_ unproven_ unqualified_ unrecorded_"
+        ).split()
+    ),
+    "peer_artifact.unrecorded_gaps",
+    "phoenix.cost_from_price_list",
+    "phoenix.missing_field",
+    "phoenix.no_",
+    "sessions.",
     "text.unicode_form",
+    *span_gaps.FACTS,
 )
 """Codes, or how they start, of what was recorded so: doubtful, contradictory or never exported."""
 

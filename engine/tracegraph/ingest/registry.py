@@ -17,16 +17,24 @@ class Registered(NamedTuple):
     name: str
     version: int
     unites: bool
-    place: str
+    type_name: str
+    """Of the class, which stands in ``tracegraph.ingest.<name>.adapter``."""
 
 
 # The order is the order of asking: formats with an unmistakable mark first. Names and versions
 # stand here too, since a query on what was read before asks for them and for nothing else.
 REGISTERED = (
-    Registered("artifact", 1, False, "tracegraph.ingest.artifact:ArtifactAdapter"),
-    Registered("peer_artifact", 1, False, "tracegraph.ingest.peer_artifact:PeerArtifactAdapter"),
-    Registered("agentdelta", 1, False, "tracegraph.ingest.agentdelta:AgentdeltaAdapter"),
-    Registered("otlp", 1, True, "tracegraph.ingest.otlp:OtlpAdapter"),
+    Registered("artifact", 1, False, "ArtifactAdapter"),
+    Registered("peer_artifact", 1, False, "PeerArtifactAdapter"),
+    Registered("agentdelta", 1, False, "AgentdeltaAdapter"),
+    Registered("langgraph", 1, False, "LanggraphAdapter"),
+    Registered("langfuse", 1, False, "LangfuseAdapter"),
+    Registered("langgraph_state", 1, False, "LanggraphStateAdapter"),
+    Registered("langsmith", 1, False, "LangsmithAdapter"),
+    Registered("agentdiff", 1, False, "AgentdiffAdapter"),
+    Registered("agent_lattice", 1, False, "AgentLatticeAdapter"),
+    Registered("phoenix", 1, True, "PhoenixAdapter"),
+    Registered("otlp", 2, True, "OtlpAdapter"),
 )
 
 
@@ -45,8 +53,8 @@ def adapters() -> "tuple[Adapter, ...]":
     """Return all adapters in the order in which they are asked."""
     found: list[Adapter] = []
     for entry in REGISTERED:
-        module, name = entry.place.split(":")
-        found.append(getattr(import_module(module), name)())
+        module = import_module(f"tracegraph.ingest.{entry.name}.adapter")
+        found.append(getattr(module, entry.type_name)())
     return tuple(found)
 
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.nesting import is_too_deep
+
+Id = Annotated[str, msgspec.Meta(pattern=r"\S")]
+"""An id by which others can name a record: a blank one names nothing."""
 
 _Record = TypeVar("_Record", bound=Struct)
 
@@ -41,10 +44,10 @@ def salvage(
             losses.add(f"{area}.unreadable_field", f"{place}: {key}: nested too deeply to be read")
             continue
         try:
-            usable[key] = msgspec.convert(item, field.type)
+            usable[field.name] = msgspec.convert(item, field.type)
         except msgspec.ValidationError as error:
             losses.add(f"{area}.unreadable_field", f"{place}: {key}: {error}")
-    if any(field.required and name not in usable for name, field in fields.items()):
+    if any(field.required and field.name not in usable for field in fields.values()):
         return None
     return record(**usable)
 

@@ -12,7 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tracegraph.errors import InputError, RecordLimitError
+from tracegraph.errors import InputError, RecordLimitError, system_reason
+from tracegraph.ingest.companions import MAGIC, database_digest
 from tracegraph.model.digest import digest_bytes
 
 LIMIT_VARIABLE = "TRACEGRAPH_MAX_RECORD_BYTES"
@@ -68,9 +69,19 @@ class Source:
     def __len__(self) -> int:
         return len(self.data)
 
+    @property
+    def is_database(self) -> bool:
+        """Whether it is a SQLite database, told by its first bytes."""
+        return self.data[: len(MAGIC)] == MAGIC
+
     @cached_property
     def digest(self) -> str:
-        """BLAKE2b-128 of the bytes."""
+        """BLAKE2b-128 of the bytes; of a database, of what lies beside it too."""
+        if self.path is not None and self.is_database:
+            try:
+                return database_digest(self.path)
+            except OSError as error:
+                raise InputError(f"{self.name}: cannot be read: {system_reason(error)}") from None
         return digest_bytes(memoryview(self.data))
 
     @cached_property

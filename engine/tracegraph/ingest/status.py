@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from tracegraph.ingest import span_gaps
 from tracegraph.model.codes import SIGNAL_BIT, STATUS_CODE
 
 UNSET, OK, ERROR = STATUS_CODE["unset"], STATUS_CODE["ok"], STATUS_CODE["error"]
@@ -56,7 +57,7 @@ class Verdict(Struct, gc=False):
         error_type: qualified type of the failure, only of an error.
         error_message: text of the failure, only of an error.
         signals: bit mask.
-        gaps: contradictions to disclose.
+        gaps: contradictions to disclose, codes of :mod:`tracegraph.ingest.span_gaps`.
     """
 
     status: int
@@ -121,7 +122,7 @@ def judge(
     if source is None:  # only the message around the result failed: the tool answered
         return Verdict(OK, "default", signals=soft) if ended else Verdict(UNSET, signals=soft)
     last = known[-1] if known else RaisedException()
-    gaps = ("otlp.unqualified_control_flow",) if any(t in _UNQUALIFIED for t in types) else ()
+    gaps = (span_gaps.UNQUALIFIED_CONTROL_FLOW,) if any(t in _UNQUALIFIED for t in types) else ()
     return Verdict(
         ERROR,
         source,
@@ -173,9 +174,9 @@ def _explicit_ok(
     verdict = Verdict(OK, "recorded", signals=soft | (INTERRUPT if interrupted else 0))
     if error_type and not _is_control_flow([e.type for e in known] or [error_type], error_type):
         verdict.signals |= TOOL_ERROR
-        verdict.gaps += ("otlp.status_contradicts_error_type",)
+        verdict.gaps += (span_gaps.STATUS_CONTRADICTS_ERROR_TYPE,)
     if failed:
-        verdict.gaps += ("otlp.status_contradicts_tool_status",)
+        verdict.gaps += (span_gaps.STATUS_CONTRADICTS_TOOL_STATUS,)
     if any(e.escaped for e in exceptions):
         verdict.gaps += _escaped(0).gaps
     return verdict
@@ -183,6 +184,5 @@ def _explicit_ok(
 
 def _escaped(signals: int) -> Verdict:
     """An exception that left the span, under a status that says OK."""
-    return Verdict(
-        OK, "recorded", signals=signals, gaps=("otlp.status_contradicts_escaped_exception",)
-    )
+    gaps = (span_gaps.STATUS_CONTRADICTS_ESCAPED_EXCEPTION,)
+    return Verdict(OK, "recorded", signals=signals, gaps=gaps)

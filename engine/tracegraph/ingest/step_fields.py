@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tracegraph.ingest import genai, openinference, openllmetry
+from tracegraph.ingest import genai, openinference, openllmetry, span_gaps
 from tracegraph.ingest.attributes import LARGEST, Attributes, whole_number
 from tracegraph.ingest.call_steps import Messages
 from tracegraph.ingest.openinference import Metadata
@@ -37,6 +37,14 @@ _MODEL = (
 )
 _AGENT = ("gen_ai.agent.name", "agent.name")
 _SESSION = ("session.id", "gen_ai.conversation.id")
+_RUN = "syncmill.run_id"
+"""The only attribute by which a producer is known to name the run that governance means."""
+_OTHER_SESSION = (
+    "metadata.session_id",
+    "metadata.thread_id",
+    openllmetry.PROPERTIES + "session_id",
+    openllmetry.PROPERTIES + "thread_id",
+)
 _NAME = (
     "tool.name",
     "gen_ai.tool.name",
@@ -71,7 +79,7 @@ class StepFields(Struct, gc=False):
         wrapper: the span was opened by a framework for a graph node.
         messages: of a model step.
         payload: of a tool step.
-        gaps: codes of what was recorded and cannot be read.
+        gaps: what was recorded and cannot be read, codes of :mod:`tracegraph.ingest.span_gaps`.
     """
 
     kind: int = 0
@@ -84,6 +92,7 @@ class StepFields(Struct, gc=False):
     cost: str | None = None
     docs: int = UNKNOWN
     session: str | None = None
+    run: str | None = None
     error_type: str | None = None
     tool_status: str | None = None
     metadata: Metadata | None = None
@@ -162,17 +171,18 @@ def _read_session(attributes: Attributes, fields: StepFields) -> None:
         else None
     )
     fields.session = attributes.text(*_SESSION) or _session(attributes, found)
+    fields.run = attributes.text(_RUN)
     if found is not None and found.langgraph_node is not None:
         fields.metadata = found
         fields.wrapper = fields.kind in (AGENT, CHAIN) and fields.name == found.langgraph_node
 
 
 def _session(attributes: Attributes, found: Metadata | None) -> str | None:
+    """Return a session that goes by another name: of a thread of LangGraph, an association."""
     for value in (
         found.session_id if found else None,
         found.thread_id if found else None,
-        attributes.text("metadata.thread_id", "metadata.session_id"),
-        attributes.text(openllmetry.PROPERTIES + "session_id"),
+        attributes.text(*_OTHER_SESSION),
     ):
         if isinstance(value, str | int) and str(value).strip():
             return str(value)
@@ -197,7 +207,7 @@ def _messages(attributes: Attributes, fields: StepFields) -> Messages | None:
     try:
         return genai.messages(attributes)
     except ValueError:
-        fields.gaps += ("otlp.unreadable_messages",)
+        fields.gaps += (span_gaps.UNREADABLE_MESSAGES,)
         return None
 
 
@@ -226,7 +236,7 @@ def _count(attributes: Attributes, keys: tuple[str, ...], fields: StepFields) ->
                 return number
             unreadable = True
     if unreadable:
-        fields.gaps += ("otlp.unreadable_token_count",)
+        fields.gaps += (span_gaps.UNREADABLE_TOKEN_COUNT,)
     return UNKNOWN
 
 
@@ -248,6 +258,6 @@ def _decimal(value: Any, fields: StepFields) -> Decimal | None:
     except InvalidOperation:
         cost = Decimal("NaN")
     if not cost.is_finite() or cost < 0 or cost.adjusted() > 30 or cost.adjusted() < -30:
-        fields.gaps += ("otlp.unreadable_cost",)
+        fields.gaps += (span_gaps.UNREADABLE_COST,)
         return None
     return cost

@@ -82,6 +82,19 @@ def check_review(parsed: Parsed) -> None:
             )
 
 
+def reviewed(pattern: Pattern) -> frozenset[str | None]:
+    """Return the names of the positions at which a pattern for review has the failing tool.
+
+    None stands for the one position of a branch that needs no name.
+    """
+    return frozenset(
+        step.name
+        for branch in pattern.body.branches
+        for step in _failing_tools(branch)
+        if _is_returned(step, branch, pattern)
+    )
+
+
 def _failing_tools(branch: Branch) -> Iterator[Bind]:
     for path in branch.paths:
         for step in path.steps:

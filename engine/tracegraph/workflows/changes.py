@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tracegraph.corpus.manifest import NONE, FileEntry, Manifest
 from tracegraph.errors import InputError
+from tracegraph.ingest.companions import companion_states
 from tracegraph.ingest.discover import Discovery, InputFile, Passed
 from tracegraph.ingest.registry import adapter_versions
 from tracegraph.ingest.source import Source, record_limit
@@ -112,17 +113,27 @@ def _reads_anew(
     return old.adapters.get(entry.adapter) != versions.get(entry.adapter)
 
 
+def is_as_read(entry: FileEntry) -> bool:
+    """Tell whether a file, and what lies beside a database, has the sizes and times it was read at.
+
+    Only for a database more than one file is looked at.
+    """
+    try:
+        status = os.stat(entry.path)
+    except OSError:
+        return False
+    if (status.st_size, status.st_mtime_ns) != (entry.size, entry.mtime_ns):
+        return False
+    return not entry.beside or companion_states(Path(entry.path)) == entry.beside
+
+
 def _is_same(entry: FileEntry, as_of_ns: int) -> tuple[bool, bool]:
     """Return whether a file is what it was, and whether its bytes had to be hashed to know."""
     if entry.size == NONE:  # it could not be opened
         return not os.access(entry.path, os.R_OK), False
-    try:
-        status = os.stat(entry.path)
-    except OSError:
+    if not is_as_read(entry):
         return False, False
-    if (status.st_size, status.st_mtime_ns) != (entry.size, entry.mtime_ns):
-        return False, False
-    if status.st_mtime_ns < as_of_ns - RACY_NS:
+    if max([entry.mtime_ns, *(time for _, time in entry.beside)]) < as_of_ns - RACY_NS:
         return True, False
     try:
         return Source.open(Path(entry.path), entry.name).digest == entry.digest, True

@@ -12,7 +12,8 @@ from tracegraph.corpus.corpus import Corpus, graph_file
 from tracegraph.corpus.lock import writing
 from tracegraph.corpus.manifest import GraphEntry, as_of, read_manifest, write_manifest
 from tracegraph.errors import CorpusError, DamagedGraphError, described
-from tracegraph.graph.load import GraphCounts, append_graph, build_graph, remove_graph
+from tracegraph.graph.filling import GraphCounts
+from tracegraph.graph.load import append_graph, build_graph, remove_graph
 from tracegraph.graph.session import GraphSession
 
 GRAPH_WAIT = 30.0
@@ -63,7 +64,7 @@ def ensure_graph(corpus: Corpus) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="tracegraph-"))
     weakref.finalize(corpus, shutil.rmtree, folder, ignore_errors=True)
     path = folder / "graph.kuzu"
-    build_graph(path, corpus.segments)
+    build_graph(path, corpus.segments, apart=True)
     corpus.private_graph = path
     return path
 
@@ -95,9 +96,9 @@ def _published(corpus: Corpus, directory: Path) -> Path | None:
     held = last.segments if last else ()
     if last and held == numbers[: len(held)] and graph_file(directory, last.generation).exists():
         added = corpus.segments[len(held) :]
-        append_graph(graph_file(directory, last.generation), path, added)
+        append_graph(graph_file(directory, last.generation), path, added, apart=True)
     else:
-        build_graph(path, corpus.segments)
+        build_graph(path, corpus.segments, apart=True)
     corpus.manifest = msgspec.structs.replace(
         current,
         graph=GraphEntry(generation=current.next_generation, segments=numbers),

@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tracegraph.corpus.cache import cache_folder, cache_root, make_private
 from tracegraph.corpus.corpus import SEGMENTS, SKIPPED_CODE, Corpus, open_corpus
@@ -20,6 +21,9 @@ from tracegraph.ingest.discover import Discovery, discover
 from tracegraph.ingest.registry import adapter_versions
 from tracegraph.workflows.refresh import bring_up_to_date
 from tracegraph.workflows.request import Progress, Request
+
+if TYPE_CHECKING:
+    from tracegraph.ingest.adapter import ReadOptions
 
 CACHE_WAIT = 5.0
 """Seconds to wait for another writer of the cache before working in memory."""
@@ -36,6 +40,7 @@ def load(
     strict: bool = False,
     cache: bool = True,
     progress: Progress | None = None,
+    options: "ReadOptions | None" = None,
 ) -> Corpus:
     """Return the traces that PATHS hold.
 
@@ -45,6 +50,8 @@ def load(
         strict: refuse at the first loss instead of disclosing it.
         cache: read what did not change from the cache, and write the rest to it.
         progress: hears how far reading has come.
+        options: what else the reader is asked for; the cache, which holds the usual reading, is
+            not used then.
 
     Raises:
         InputError: a file that was named cannot be read, or nothing could be read.
@@ -55,7 +62,8 @@ def load(
     corpora = [_opened(directory, keep, strict) for directory in found.corpora]
     if found.files or found.passed or not corpora:
         _refuse_unreadable(found, strict)
-        corpora.append(_of_files(Request(found, keep, strict, progress), cache))
+        request = Request(found, keep, strict, progress, options=options)
+        corpora.append(_of_files(request, cache and options is None))
     if len(corpora) == 1:
         return corpora[0]
     from tracegraph.corpus.publish import combined

@@ -1,5 +1,6 @@
 """The parts of a corpus that a pattern is asked of one after the other."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -36,8 +37,16 @@ class Part:
         return labels.of(self.columns, trace)
 
 
-def parts_of(corpus: Corpus, scope: Literal["trace", "session"]) -> Iterator[Part]:
-    """Yield the segments one by one; in session scope everything as one part."""
+def parts_of(
+    corpus: Corpus, scope: Literal["trace", "session"], gaps: Counter[str]
+) -> Iterator[Part]:
+    """Yield the segments one by one; in session scope everything as one part.
+
+    Args:
+        corpus: the traces.
+        scope: what is read as one.
+        gaps: takes what reading several traces as one has to disclose.
+    """
     if scope == "trace":
         for number, columns in corpus.segments:
             yield Part(number, columns, None, corpus.ranks[number])
@@ -45,10 +54,13 @@ def parts_of(corpus: Corpus, scope: Literal["trace", "session"]) -> Iterator[Par
     if not corpus.segments:
         return
     from tracegraph.corpus.merge import rearrange
-    from tracegraph.pattern.session import gather
+    from tracegraph.pattern.session import gather, sessions_of
 
     numbers = [number for number, _ in corpus.segments]
-    gathered = gather([columns for _, columns in corpus.segments], rearrange)
+    segments = [columns for _, columns in corpus.segments]
+    found = sessions_of(segments, [corpus.ranks[number] for number in numbers])
+    gaps.update(found.gaps)
+    gathered = gather(segments, rearrange, found)
     ranks = np.zeros(len(gathered.trace), dtype=np.int64)
     for place, number in enumerate(numbers):
         here = gathered.segment == place

@@ -1,5 +1,6 @@
 """Where does a pattern match in a corpus? Chooses the backend and joins the segments' answers."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -57,8 +58,9 @@ def run_query(
     planned = plan(pattern)
     with ExitStack() as stack:
         choice, graph = _choose(corpus, planned, backend, stack)
-        answers = list(_answers(corpus, planned, choice, graph, exists))
-    return _result(corpus, pattern, choice, answers, limit, exists)
+        gaps = Counter(corpus.gaps)
+        answers = list(_answers(corpus, planned, choice, graph, exists, gaps))
+    return _result(corpus, pattern, choice, answers, limit, exists, gaps)
 
 
 def explain(corpus: Corpus, pattern: Pattern, backend: Request = "auto") -> str:
@@ -113,12 +115,16 @@ def _answers(
     choice: Choice,
     graph: "GraphSession | None",
     exists: bool,
+    gaps: Counter[str],
 ) -> Iterator[_Answer]:
-    """Yield the answer of each part of the corpus; the first confirmed match ends ``exists``."""
+    """Yield the answer of each part of the corpus; the first confirmed match ends ``exists``.
+
+    What reading several traces as one has to disclose is added to ``gaps``.
+    """
     from_graph: dict[int, list[Rows]] = {}
     if choice.compiled is not None and graph is not None:
         from_graph = _ask(corpus, choice.compiled, graph)
-    for part in parts_of(corpus, planned.pattern.scope):
+    for part in parts_of(corpus, planned.pattern.scope, gaps):
         rows = from_graph.get(part.segment) or match_rows(planned, part.columns, part.units)
         matches = finish(
             planned, rows, part.columns, part.units, confirmed_runs_only=part.segment in from_graph
@@ -150,6 +156,7 @@ def _result(
     answers: Sequence[_Answer],
     limit: int | None,
     exists: bool,
+    gaps: Mapping[str, int],
 ) -> QueryResult:
     labels = Labels(corpus)
     not_evaluable = [
@@ -175,7 +182,7 @@ def _result(
         matches=_Listing(corpus, answers, labels, limit, exists),
         found=confirmed > 0,
         not_evaluable={label: needs for _, label, needs in sorted(not_evaluable)},
-        gaps=corpus.gaps,
+        gaps=dict(sorted(gaps.items())),
     )
 
 

@@ -4,6 +4,7 @@ Every file is read alone first. A trace id of a uniting format that turns up in 
 trace in parts: those files are read once more, together, for these ids only, and the parts leave.
 """
 
+import dataclasses
 import gc
 import os
 import sys
@@ -17,10 +18,12 @@ from tracegraph.corpus.builder import Builder, trace_key
 from tracegraph.corpus.manifest import NONE, FileEntry
 from tracegraph.errors import InputError, UnknownFormatError
 from tracegraph.ingest.adapter import ReadOptions
+from tracegraph.ingest.companions import companion_states, is_database
 from tracegraph.ingest.discover import InputFile
 from tracegraph.ingest.reader import read_file, read_shared
 from tracegraph.ingest.registry import adapters
 from tracegraph.ingest.source import Source, record_limit
+from tracegraph.workflows.changes import is_as_read
 from tracegraph.workflows.gather import Gather
 from tracegraph.workflows.places import Place, Places, TraceKey, groups
 from tracegraph.workflows.request import Progress
@@ -65,13 +68,7 @@ class Reading:
 
     def can_read_again(self, entry: FileEntry) -> bool:
         """Tell whether a file still holds what it held when it was read."""
-        if entry.id in self._streams:
-            return True
-        try:
-            status = os.stat(entry.path)
-        except OSError:
-            return False
-        return (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime_ns)
+        return entry.id in self._streams or is_as_read(entry)
 
     def unite(
         self, shared: Mapping[TraceKey, Sequence[Place]], files: Mapping[int, FileEntry]
@@ -88,7 +85,7 @@ class Reading:
         by_name = {adapter.name: adapter for adapter in adapters()}
         for source, ids, members in groups(shared):
             entries = sorted((files[member] for member in members), key=lambda entry: entry.name)
-            options = ReadOptions(self._options.keep_content, self._options.strict, ids)
+            options = dataclasses.replace(self._options, only=ids)
             missing = set(ids)
             for draft in read_shared(
                 by_name[source], [self._source(entry) for entry in entries], options
@@ -122,9 +119,11 @@ class Reading:
     def _read(self, file: InputFile, file_id: int) -> FileEntry:
         size, mtime_ns = _state(file)  # before it is opened: what is written later shows
         source = self._open(file)
+        beside = companion_states(source.path) if source.path and source.is_database else ()
         if file.stream:
             self._streams[file_id] = source
         read = read_file(source, self._options)
+        digest = source.digest  # before it is read, for the same reason
         found = 0
         for draft in read:
             ids = draft.traces.trace_id
@@ -142,7 +141,8 @@ class Reading:
             path="" if file.stream else str(file.path),
             size=size,
             mtime_ns=mtime_ns,
-            digest=source.digest,
+            beside=beside,
+            digest=digest,
             adapter=read.adapter.name,
             gaps=dict(sorted(read.gaps.items())),
         )
@@ -183,6 +183,7 @@ def _skipped(file: InputFile, error: InputError) -> FileEntry:
     """
     is_open = file.path is not None and os.access(file.path, os.R_OK)
     size, mtime_ns = _state(file) if is_open else (NONE, 0)
+    beside = companion_states(file.path) if file.path and is_database(file.path) else ()
     return FileEntry(
         id=NONE,
         name=file.name,
@@ -190,6 +191,7 @@ def _skipped(file: InputFile, error: InputError) -> FileEntry:
         path=str(file.path),
         size=size,
         mtime_ns=mtime_ns,
+        beside=beside,
         skipped=str(error).removeprefix(file.name).lstrip(": "),
         lost=not isinstance(error, UnknownFormatError),
     )

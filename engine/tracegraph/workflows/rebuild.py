@@ -1,5 +1,6 @@
 """Read what a corpus lacks and publish it; a query on what was read before never comes here."""
 
+import dataclasses
 from pathlib import Path
 
 import msgspec
@@ -70,7 +71,11 @@ def read_in_memory(request: Request) -> Corpus:
 def _read(request: Request, corpus: Corpus, changes: Changes, folder: Path | None) -> Updated:
     """Read what changed into segments: in a folder, or in memory."""
     builder = Builder(request.keep, folder)
-    options = ReadOptions(keep_content=keeps_content(request.keep), strict=request.strict)
+    options = dataclasses.replace(
+        request.options or ReadOptions(),
+        keep_content=keeps_content(request.keep),
+        strict=request.strict,
+    )
     reading = Reading(builder, options, request.progress)
     updated = update(corpus.manifest, corpus.parts, changes, builder, reading)
     _refuse_nothing(updated.manifest, request.found)

@@ -1,10 +1,13 @@
 """What is to be read, and who hears how far reading has come."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tracegraph.corpus.policy import Keep
 from tracegraph.ingest.discover import Discovery
+
+if TYPE_CHECKING:
+    from tracegraph.ingest.adapter import ReadOptions
 
 
 class Progress(Protocol):
@@ -28,6 +31,7 @@ class Request:
         progress: hears how far reading has come.
         on_purpose: the corpus gathers the files of several calls and carries the Parquet record;
             else it mirrors the paths.
+        options: what else the reader is asked for; None for the usual reading.
     """
 
     found: Discovery
@@ -35,3 +39,4 @@ class Request:
     strict: bool
     progress: Progress | None
     on_purpose: bool = False
+    options: "ReadOptions | None" = None

@@ -1,0 +1,1 @@
+"""What a trace means: incidents, patterns, metrics and their comparison, as plain results."""

@@ -1,0 +1,1 @@
+"""agentdelta JSON Lines."""

@@ -1,0 +1,1 @@
+"""AgentDiff JSON."""

@@ -1,0 +1,1 @@
+"""The portable artifact of tracegraph."""

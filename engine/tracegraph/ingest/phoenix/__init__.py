@@ -1,0 +1,1 @@
+"""Phoenix: exports and the database of its server."""

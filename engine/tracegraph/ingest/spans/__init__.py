@@ -1,0 +1,1 @@
+"""From records of spans, whatever format carries them, to steps and causes."""
