@@ -1,7 +1,6 @@
 """``tracegraph analyze``: what failed in a run, what the presets find, what it took."""
 
 from itertools import chain
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +14,7 @@ from tracegraph.cli.options import (
     LimitOption,
     NoCacheOption,
     OutputOption,
+    ReportOutOption,
     StrictOption,
     TraceArgument,
     form_of,
@@ -48,10 +48,7 @@ def analyze(
     ] = None,
     form: FormatOption = None,
     output: OutputOption = None,
-    json_out: Annotated[
-        Path | None,
-        typer.Option("--json-out", metavar="FILE", help="Write the report as JSON, too."),
-    ] = None,
+    json_out: ReportOutOption = None,
     limit: LimitOption = None,
     strict: StrictOption = False,
     keep: KeepOption = Keep.ERRORS,

@@ -13,12 +13,14 @@ from tracegraph.cli.loading import inputs, loaded
 from tracegraph.cli.options import (
     SUFFIXES,
     TABLE_LIMIT,
+    JsonOutOption,
     Keep,
     KeepOption,
     LimitOption,
     NoCacheOption,
     OutputOption,
     StrictOption,
+    with_json_out,
 )
 from tracegraph.errors import UsageError, system_reason
 from tracegraph.export.table import Format
@@ -82,10 +84,7 @@ def check(
         typer.Option("--format", help="Form of the answer; else by the suffix of -o, else table."),
     ] = None,
     output: OutputOption = None,
-    json_out: Annotated[
-        Path | None,
-        typer.Option("--json-out", metavar="FILE", help="Same as --format json -o FILE."),
-    ] = None,
+    json_out: JsonOutOption = None,
     limit: LimitOption = None,
     strict: StrictOption = False,
     keep: KeepOption = Keep.ERRORS,
@@ -101,10 +100,7 @@ def check(
     from tracegraph.workflows.check import check_runs, input_path, read_rules
     from tracegraph.workflows.patterns import pattern_file, unkept
 
-    if json_out is not None:
-        if output is not None or form not in {None, CheckForm.JSON}:
-            raise UsageError("--json-out stands for --format json -o: give one or the other")
-        output, form = json_out, CheckForm.JSON
+    form, output = with_json_out(form, output, json_out, CheckForm.JSON)
     if form is None:
         suffix = output.suffix.lower() if output else ""
         form = _SUFFIXES.get(suffix, CheckForm.TABLE)

@@ -1,7 +1,6 @@
 """``tracegraph diff``: what changed between two runs?"""
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ from tracegraph.cli.emit import emit, emit_text
 from tracegraph.cli.loading import inputs, loaded
 from tracegraph.cli.options import (
     FormatOption,
+    JsonOutOption,
     Keep,
     KeepOption,
     LimitOption,
@@ -18,6 +18,7 @@ from tracegraph.cli.options import (
     StrictOption,
     form_of,
     listed,
+    with_json_out,
 )
 from tracegraph.errors import UsageError
 from tracegraph.export.table import Format
@@ -40,10 +41,7 @@ def diff(
     ] = False,
     form: FormatOption = None,
     output: OutputOption = None,
-    json_out: Annotated[
-        Path | None,
-        typer.Option("--json-out", metavar="FILE", help="Same as --format json -o FILE."),
-    ] = None,
+    json_out: JsonOutOption = None,
     limit: LimitOption = None,
     strict: StrictOption = False,
     keep: KeepOption = Keep.ERRORS,
@@ -59,10 +57,7 @@ def diff(
     from tracegraph.workflows.diff import artifact_digests, compare_traces
     from tracegraph.workflows.traces import split_trace
 
-    if json_out is not None:
-        if output is not None or form not in {None, Format.JSON}:
-            raise UsageError("--json-out stands for --format json -o: give one or the other")
-        output, form = json_out, Format.JSON
+    form, output = with_json_out(form, output, json_out, Format.JSON)
     paths = [split_trace(written)[0] for written in (a, b)]
     if paths == ["-", "-"]:
         raise UsageError("standard input can be read once: name a file for A or for B")

@@ -3,7 +3,7 @@
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -12,6 +12,7 @@ from tracegraph.export.table import Format
 
 SUFFIXES = {".json": Format.JSON, ".jsonl": Format.JSONL, ".csv": Format.CSV, ".md": Format.MD}
 TABLE_LIMIT = 50
+_Form = TypeVar("_Form")
 
 
 class Drawn(StrEnum):
@@ -62,6 +63,14 @@ OutputOption = Annotated[
         help="Write the answer to FILE, whole; - is standard output.",
     ),
 ]
+JsonOutOption = Annotated[
+    Path | None,
+    typer.Option("--json-out", metavar="FILE", help="Same as --format json -o FILE."),
+]
+ReportOutOption = Annotated[
+    Path | None,
+    typer.Option("--json-out", metavar="FILE", help="Write the report as JSON, too."),
+]
 LimitOption = Annotated[
     int | None,
     typer.Option(
@@ -99,6 +108,21 @@ def drawn_form(form: Drawn | None, output: Path | None) -> Drawn:
     if form is None and output is not None and output.suffix.lower() in DRAWN_SUFFIXES:
         return DRAWN_SUFFIXES[output.suffix.lower()]
     return form or Drawn(form_of(None, output).value)
+
+
+def with_json_out(
+    form: _Form | None, output: Path | None, json_out: Path | None, json: _Form
+) -> tuple[_Form | None, Path | None]:
+    """Return form and output as ``--json-out`` has them, where it is given.
+
+    Raises:
+        UsageError: it is given beside another output, or another form.
+    """
+    if json_out is None:
+        return form, output
+    if output is not None or form not in {None, json}:
+        raise UsageError("--json-out stands for --format json -o: give one or the other")
+    return json, json_out
 
 
 def listed(limit: int | None, form: Format) -> int | None:

@@ -8,7 +8,7 @@ import typer
 
 from tracegraph.cli.command import Command, Group
 from tracegraph.cli.emit import STDOUT, emit, emit_text, notice, put
-from tracegraph.cli.options import FormatOption, LimitOption
+from tracegraph.cli.options import FormatOption, LimitOption, ReportOutOption
 from tracegraph.errors import UsageError
 from tracegraph.export.table import Format
 
@@ -74,10 +74,7 @@ def diagnose(
         Path | None,
         typer.Option("--save-artifact", metavar="FILE", help="Write the body-free artifact."),
     ] = None,
-    json_out: Annotated[
-        Path | None,
-        typer.Option("--json-out", metavar="FILE", help="Write the report as JSON, too."),
-    ] = None,
+    json_out: ReportOutOption = None,
     form: FormatOption = None,
     limit: LimitOption = None,
 ) -> None:

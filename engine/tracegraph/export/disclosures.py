@@ -39,7 +39,11 @@ def disclosures(
     yield from _signalled(analysis)
     orphans = int(analysis.columns.steps.orphan.sum())
     if orphans:
-        yield "steps.orphaned", f"the parent of {counted(orphans, 'step')} is not in this export"
+        steps = counted(orphans, "step")
+        yield (
+            "steps.orphaned",
+            f"the parent of {steps} is not in this export, or is the step itself",
+        )
     uncounted = [found.pattern.id for found in analysis.patterns if found.confirmed is None]
     if uncounted:
         yield "patterns.not_counted", f"too many possible matches to count: {', '.join(uncounted)}"
