@@ -9,23 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from damage import damaged, damages_of, is_consistent, json_values
 from shared_data import fixture
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.agentdiff.adapter import AgentdiffAdapter
 from tracegraph.ingest.source import Source
-from tracegraph.model.columns import Columns
 from tracegraph.model.draft import Draft
 from tracegraph.model.seal import seal
 from tracegraph.model.trace import Trace, iterate
 
 FAILING = json.loads(fixture("agentdiff/failing.json").read_text())
 ENVELOPE = json.loads(fixture("agentdiff/envelope.json").read_text())
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=12,
-)
 
 
 def read(data: bytes, *, strict: bool = False) -> Draft:
@@ -36,15 +31,6 @@ def read(data: bytes, *, strict: bool = False) -> Draft:
 def the_trace(value: Any) -> tuple[Trace, dict[str, int]]:
     (trace,) = iterate(seal(read(json.dumps(value).encode())))
     return trace, {gap.code: gap.count for gap in trace.gaps}
-
-
-def is_consistent(columns: Columns) -> None:
-    for trace in iterate(columns):
-        ids = {step.step_id for step in trace.steps}
-        assert len(ids) == len(trace)
-        assert all({cause.effect, cause.cause} <= ids for cause in trace.causes)
-    for text in columns.vocabulary:
-        text.encode()
 
 
 @pytest.mark.parametrize("name", ["step_id", "step_index", "step_type", "name"])
@@ -201,28 +187,12 @@ def test_10000_children_of_one_container_that_pass_values_on() -> None:
     assert flows == [(f"s{n - 1}", f"s{n}") for n in range(2, 10_001)]
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    items: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        items = list(value.items())
-    elif isinstance(value, list):
-        items = list(enumerate(value))
-    return [path] * bool(path) + [p for key, item in items for p in places(item, (*path, key))]
-
-
 @settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from(["failing.json", "envelope.json", "converted_langgraph.json"]).flatmap(
         lambda name: st.tuples(
             st.just(name),
-            st.lists(
-                st.tuples(
-                    st.sampled_from(places(json.loads(fixture(f"agentdiff/{name}").read_text()))),
-                    json_values,
-                ),
-                min_size=1,
-                max_size=5,
-            ),
+            damages_of(json.loads(fixture(f"agentdiff/{name}").read_text())),
         )
     )
 )
@@ -231,14 +201,7 @@ def test_damaged_files_are_read_or_refused_in_words(
 ) -> None:
     name, damages = made
     value = json.loads(fixture(f"agentdiff/{name}").read_text())
-    for path, odd in damages:
-        target: Any = value
-        try:
-            for key in path[:-1]:
-                target = target[key]
-            target[path[-1]] = odd
-        except (KeyError, IndexError, TypeError):
-            continue  # an earlier damage took the place away
+    value = damaged(value, damages)
     try:
         columns = seal(read(json.dumps(value).encode()))
     except InputError as error:

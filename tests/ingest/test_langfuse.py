@@ -1,11 +1,10 @@
-import copy
 import json
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from damage import damaged, damages_of, is_consistent
 from shared_data import fixture
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
@@ -253,11 +252,6 @@ def test_10000_observations_and_5000_levels() -> None:
     assert gaps(deep) == gaps(wide) == {}
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=12,
-)
 SMALL = exported(
     observed("m", 1, "GENERATION", input=[{"role": "user", "content": "x"}], usage={"input": 1}),
     observed("r", 2, "RETRIEVER", metadata={"attributes": {"a": 1}}),
@@ -265,29 +259,12 @@ SMALL = exported(
 )
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    items: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        items = list(value.items())
-    elif isinstance(value, list):
-        items = list(enumerate(value))
-    return [path] * bool(path) + [p for key, item in items for p in places(item, (*path, key))]
-
-
 @settings(max_examples=150, deadline=None)
 @given(
-    st.lists(st.tuples(st.sampled_from(places(SMALL)), json_values), min_size=1, max_size=5),
+    damages_of(SMALL),
 )
 def test_damaged_exports_are_read_or_refused_in_words(damages: list[Any]) -> None:
-    value = copy.deepcopy(SMALL)
-    for path, odd in damages:
-        target: Any = value
-        try:
-            for key in path[:-1]:
-                target = target[key]
-            target[path[-1]] = odd
-        except (KeyError, IndexError, TypeError):
-            continue  # an earlier damage took the place away
+    value = damaged(SMALL, damages)
     source = Source("x.json", json.dumps(value).encode())
     try:
         (draft,) = LangfuseAdapter().read([source], ReadOptions(True))
@@ -295,9 +272,4 @@ def test_damaged_exports_are_read_or_refused_in_words(damages: list[Any]) -> Non
         assert str(error).startswith("x.json: ")
         return
     columns = seal(draft)
-    for trace in iterate(columns):
-        ids = {step.step_id for step in trace.steps}
-        assert len(ids) == len(trace)
-        assert all({cause.effect, cause.cause} <= ids for cause in trace.causes)
-    for text in columns.vocabulary:
-        text.encode()
+    is_consistent(columns)

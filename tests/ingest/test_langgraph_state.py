@@ -1,4 +1,3 @@
-import copy
 import json
 from typing import Any
 
@@ -6,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from damage import damaged, damages_of, is_consistent
 from shared_data import fixture
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
@@ -258,22 +258,8 @@ def test_bodies_leave_with_the_content() -> None:
     assert not any("s3cr3t" in text for text in columns.vocabulary)
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=12,
-)
 INTERRUPTED = json.loads(fixture("langgraph_state/snapshot_interrupted.json").read_text())
 CONSTRUCTORS = json.loads(fixture("langgraph_state/result_constructors.json").read_text())
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    items: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        items = list(value.items())
-    elif isinstance(value, list):
-        items = list(enumerate(value))
-    return [path] * bool(path) + [p for key, item in items for p in places(item, (*path, key))]
 
 
 @settings(max_examples=200, deadline=None)
@@ -281,22 +267,12 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     st.sampled_from([SNAPSHOT, INTERRUPTED, CONSTRUCTORS]).flatmap(
         lambda value: st.tuples(
             st.just(value),
-            st.lists(
-                st.tuples(st.sampled_from(places(value)), json_values), min_size=1, max_size=5
-            ),
+            damages_of(value),
         )
     )
 )
 def test_damaged_states_are_read_or_refused_in_words(made: tuple[Any, list[Any]]) -> None:
-    value = copy.deepcopy(made[0])
-    for path, odd in made[1]:
-        target: Any = value
-        try:
-            for key in path[:-1]:
-                target = target[key]
-            target[path[-1]] = odd
-        except (KeyError, IndexError, TypeError):
-            continue  # an earlier damage took the place away
+    value = damaged(made[0], made[1])
     source = Source("x.json", json.dumps(value).encode())
     try:
         (draft,) = LanggraphStateAdapter().read([source], ReadOptions(True))
@@ -304,9 +280,4 @@ def test_damaged_states_are_read_or_refused_in_words(made: tuple[Any, list[Any]]
         assert str(error).startswith("x.json: ")
         return
     columns = seal(draft)
-    for trace in iterate(columns):
-        ids = {step.step_id for step in trace.steps}
-        assert len(ids) == len(trace)
-        assert all({cause.effect, cause.cause} <= ids for cause in trace.causes)
-    for text in columns.vocabulary:
-        text.encode()
+    is_consistent(columns)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from damage import damaged, damages_of, is_consistent
 from shared_data import fixture
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
@@ -19,11 +20,6 @@ from tracegraph.model.trace import Trace, iterate
 
 NESTED = json.loads(fixture("langsmith/nested_tool_error_recover.json").read_text())
 PAGE = json.loads(fixture("langsmith/page_handoff.json").read_text())
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=12,
-)
 
 
 def read(data: bytes, *, strict: bool = False) -> Draft:
@@ -41,15 +37,6 @@ def with_child(**fields: Any) -> Any:
     value = copy.deepcopy(NESTED)
     value["child_runs"][1]["child_runs"][0].update(fields)
     return value
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    items: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        items = list(value.items())
-    elif isinstance(value, list):
-        items = list(enumerate(value))
-    return [path] * bool(path) + [p for key, item in items for p in places(item, (*path, key))]
 
 
 @pytest.mark.parametrize(
@@ -171,33 +158,18 @@ def test_a_body_that_is_nested_deeply_costs_that_body_at_most(levels: int, kind:
     st.sampled_from([NESTED, PAGE]).flatmap(
         lambda value: st.tuples(
             st.just(value),
-            st.lists(
-                st.tuples(st.sampled_from(places(value)), json_values), min_size=1, max_size=5
-            ),
+            damages_of(value),
         )
     )
 )
 def test_damaged_exports_are_read_or_refused_in_words(made: tuple[Any, list[Any]]) -> None:
-    value = copy.deepcopy(made[0])
-    for path, odd in made[1]:
-        target: Any = value
-        try:
-            for key in path[:-1]:
-                target = target[key]
-            target[path[-1]] = odd
-        except (KeyError, IndexError, TypeError):
-            continue  # an earlier damage took the place away
+    value = damaged(made[0], made[1])
     try:
         columns = seal(read(json.dumps(value).encode()))
     except InputError as error:
         assert str(error).startswith("x.json: ")
         return
-    for trace in iterate(columns):
-        ids = {step.step_id for step in trace.steps}
-        assert len(ids) == len(trace)
-        assert all({cause.effect, cause.cause} <= ids for cause in trace.causes)
-    for text in columns.vocabulary:
-        text.encode()
+    is_consistent(columns)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t"])
