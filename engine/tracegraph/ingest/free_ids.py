@@ -16,6 +16,9 @@ class FreeIds:
         self._taken: set[str] = set()
         self._times: dict[str, int] = {}
 
+    def __contains__(self, wanted: str) -> bool:
+        return wanted in self._taken
+
     def take(self, wanted: str) -> str:
         """Return the id, numbered where it is taken."""
         found = wanted

@@ -25,7 +25,7 @@ Number = int | float | str | None
 
 
 class Usage(Struct, gc=False):
-    """Tokens and cost as recorded; what they mean is read in ``agentdiff_usage``."""
+    """Tokens and cost as recorded; what they mean is read in ``usage.py``."""
 
     prompt_tokens: Number = None
     completion_tokens: Number = None

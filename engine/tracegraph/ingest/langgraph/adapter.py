@@ -2,9 +2,9 @@
 
 A checkpoint is the state between two steps of a graph; what ran in a step are its tasks, and the
 ``writes`` table holds what each of them wrote. How they are read: the history of a thread
-(:mod:`langgraph_history`) is followed once (:mod:`langgraph_walk`), nodes are named by their ids
-(:mod:`langgraph_proof`), and what caused what follows from the channels (:mod:`langgraph_causes`)
-and from the messages (:mod:`langgraph_talk`). Nothing of a database is ever imported or run.
+(``history.py``) is followed once (``walk.py``), nodes are named by their ids (``proof.py``), and
+what caused what follows from the channels (``causes.py``) and from the messages (``talk.py``).
+Nothing of a database is ever imported or run.
 """
 
 import sqlite3
@@ -16,6 +16,7 @@ from typing import Any
 from tracegraph.errors import InputError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.attributes import dump
+from tracegraph.ingest.free_ids import FreeIds
 from tracegraph.ingest.langgraph.blob import BlobReader
 from tracegraph.ingest.langgraph.draft import add_steps
 from tracegraph.ingest.langgraph.elsewhere import candidates_elsewhere
@@ -86,10 +87,10 @@ class _Reading:
         self._tables = Tables(connection, layout, source.limit)
 
     def drafts(self) -> Iterator[Draft]:
-        taken: set[str] = set()
+        ids = FreeIds()  # another thread's, stored as another type, may read the same
         try:
             for thread in self._tables.threads():
-                trace_id = _free_id(name(thread) or _UNNAMED, taken)
+                trace_id = ids.take(name(thread) or _UNNAMED)
                 if self._options.only is None or trace_id in self._options.only:
                     yield self._read_thread(thread, trace_id)
         except sqlite3.Error as error:
@@ -150,13 +151,3 @@ def _run_id(history: History) -> str | None:
     """Return the run that all checkpoints of a thread name."""
     named = {found.run_id for found in history.checkpoints if found.place >= 0}
     return named.pop() if len(named) == 1 else None
-
-
-def _free_id(wanted: str, taken: set[str]) -> str:
-    """Return the id, numbered where another thread's, stored as another type, reads the same."""
-    found, number = wanted, 1
-    while found in taken:
-        number += 1
-        found = f"{wanted}~{number}"
-    taken.add(found)
-    return found

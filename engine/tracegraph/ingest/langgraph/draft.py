@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tracegraph.ingest.free_ids import FreeIds
 from tracegraph.ingest.langgraph.blob import UNDECODABLE
 from tracegraph.ingest.langgraph.causes import INSIDE, Causes
 from tracegraph.ingest.langgraph.failed_calls import FailedCall, find_failed_calls
@@ -95,7 +96,7 @@ class _Steps:
     def __init__(self, draft: Draft, tasks: list[Task], losses: Losses) -> None:
         self._draft = draft
         self._losses = losses
-        self._taken: dict[str, int] = {}
+        self._ids = FreeIds()
         self._asking = {_node(task) for task in tasks if task.record.asked}
 
     def add(self, task: Task, verdict: Verdict, call: FailedCall | None, has_cause: bool) -> None:
@@ -174,14 +175,9 @@ class _Steps:
 
     def _free_id(self, wanted: str, checkpoint: str) -> str:
         """Return an id that is free: with the checkpoint, and numbered where that is not enough."""
-        found = wanted
-        if not found or (found in self._taken and checkpoint):
-            found = wanted = f"{wanted}@{checkpoint}"
-        while found in self._taken:
-            self._taken[wanted] += 1
-            found = f"{wanted}~{self._taken[wanted]}"
-        self._taken[found] = 1
-        return found
+        if not wanted or (wanted in self._ids and checkpoint):
+            wanted = f"{wanted}@{checkpoint}"
+        return self._ids.take(wanted)
 
 
 def _kind(task: Task) -> int:
