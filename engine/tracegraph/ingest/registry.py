@@ -49,13 +49,15 @@ def uniting() -> frozenset[str]:
 
 
 @cache
+def _loaded(entry: Registered) -> "Adapter":
+    module = import_module(f"tracegraph.ingest.{entry.name}.adapter")
+    made: Adapter = getattr(module, entry.type_name)()
+    return made
+
+
 def adapters() -> "tuple[Adapter, ...]":
     """Return all adapters in the order in which they are asked."""
-    found: list[Adapter] = []
-    for entry in REGISTERED:
-        module = import_module(f"tracegraph.ingest.{entry.name}.adapter")
-        found.append(getattr(module, entry.type_name)())
-    return tuple(found)
+    return tuple(map(_loaded, REGISTERED))
 
 
 def detect(source: "Source") -> "Adapter":
@@ -66,8 +68,9 @@ def detect(source: "Source") -> "Adapter":
     """
     if not source.head.strip():
         raise UnknownFormatError(f"{source.name}: the file is empty")
-    for adapter in adapters():
+    for entry in REGISTERED:  # one after the other: those behind the one that knows stay unloaded
+        adapter = _loaded(entry)
         if adapter.sniff(source):
             return adapter
-    known = ", ".join(adapter.name for adapter in adapters())
+    known = ", ".join(entry.name for entry in REGISTERED)
     raise UnknownFormatError(f"{source.name}: no known trace format (known: {known})")
