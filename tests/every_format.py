@@ -12,7 +12,8 @@ from typing import Any
 from shared_data import ROOT, fixture
 from tracegraph.errors import InputError
 from tracegraph.ingest.adapter import Adapter, ReadOptions
-from tracegraph.ingest.registry import adapters
+from tracegraph.ingest.mapped.load import load_map
+from tracegraph.ingest.registry import MAPPED, adapters
 from tracegraph.ingest.source import Source
 from tracegraph.model.seal import seal
 from tracegraph.model.step import Step
@@ -25,28 +26,52 @@ PLACES = {
     "agentdelta": [fixture("agentdelta")],
     "agentdiff": [fixture("agentdiff")],
     "artifact": [ROOT / "presets", ROOT / "examples" / "made"],
+    "claude_code": [fixture("claude_code")],
+    "crewai": [fixture("crewai")],
+    "inspect_ai": [fixture("inspect_ai")],
     "langfuse": [fixture("langfuse")],
     "langgraph": [fixture("langgraph"), ROOT / "examples" / "langgraph"],
     "langgraph_state": [fixture("langgraph_state")],
     "langsmith": [fixture("langsmith")],
+    "openai_agents": [fixture("openai_agents")],
+    "jaeger": [fixture("jaeger")],
+    "otel_sdk": [fixture("otel_sdk")],
+    "trail": [fixture("trail")],
     "otlp": [fixture("otlp"), ROOT / "examples" / "traces"],
+    "mapped": [fixture("mapped")],
     "peer_artifact": [fixture("peer_artifact")],
+    "tau_bench": [fixture("tau_bench")],
     "phoenix": [fixture("phoenix"), fixture("phoenix_without_spans")],
+    "swe_agent": [fixture("swe_agent")],
+    "whowhen": [fixture("whowhen")],
 }
-_SUFFIXES = {".json", ".jsonl", ".sqlite", ".db"}
+_SUFFIXES = {".json", ".jsonl", ".txt", ".eval", ".sqlite", ".db"}
 # Damaged one place after another: small, and between them every form of the format.
 _DAMAGED = {
     "agent_lattice": "ok.jsonl team.jsonl",
     "agentdelta": "tricky_parallel_callback.jsonl failing.jsonl",
     "agentdiff": "failing.json recorded_envelope.json converted_langgraph.json",
     "artifact": "no-match-soft-error.json match-second-try.json retry_marker.json",
+    "claude_code": "made_session.jsonl simonw_sample_session.json",
+    "tau_bench": "airline_three_runs.json made_runs.jsonl",
+    "crewai": "made_results.jsonl result_native_parallel.json log_two_runs.json made_events.jsonl",
+    "inspect_ai": "generated_agents.json steps.json tool_call_error.json made_messages.json",
     "langfuse": "api_trace.json made_kinds.json",
     "langgraph_state": "snapshot.json result_constructors.json snapshot_interrupted.json",
+    "swe_agent": "made_function_calling.json function_calling_simple.json "
+    "generated_mini_toolcall.json generated_mini_responses.json",
     "langsmith": "page_interrupt.json nested_without_status.json",
-    "otlp": "genai_wf_fan_out_in.json openinference_unknown_tool.json made_measures.json",
+    "openai_agents": "made_types.jsonl posted_chat.json made_spans_of_a_trace.json",
+    "jaeger": "made_page.json made_stored.jsonl",
+    "otel_sdk": "lines.jsonl made_array.json",
+    "trail": "made_nested.json made_reduced.jsonl",
+    "mapped": "made_all.jsonl made_array.json",
+    "otlp": "genai_wf_fan_out_in.json openinference_unknown_tool.json made_measures.json "
+    "made_signals.jsonl genai_log_events.jsonl",
     "peer_artifact": "langgraph_task_error.v7.json otlp_unknown_kinds.v7.json",
     "phoenix": "made_spans.jsonl made_px_trace_get.json made_frame_records.json "
     "made_otlpv1_page.json",
+    "whowhen": "made_terminal.json made_lines.jsonl Algorithm-Generated__65.json",
 }
 # What is neither null nor of the value's own type; a list of one holds what no field expects.
 _WRONG: dict[type, list[Any]] = {
@@ -77,6 +102,12 @@ def files_of(name: str) -> list[Path]:
     )
 
 
+def options_of(name: str, *, keep_content: bool = False) -> ReadOptions:
+    """Return the options that read the project's files of a format: logs need their mapping."""
+    mapping = load_map(fixture("mapped/made.map.toml")) if name == MAPPED else None
+    return ReadOptions(keep_content=keep_content, mapping=mapping)
+
+
 def damaged_files() -> list[tuple[str, Path]]:
     """Return (adapter, file) of the documents that tests damage."""
     return [
@@ -102,6 +133,10 @@ class Reading:
     held: dict[str, Step] = field(default_factory=dict)
     refusal: str | None = None
 
+    def unanswered(self) -> set[str]:
+        """Return the steps that say of themselves that what they asked for never came back."""
+        return {key for key, step in self.held.items() if "unanswered_call" in step.signals}
+
     def known(self, step_id: str) -> set[str]:
         """Return which fields of a step are known."""
         step = self.held[step_id]
@@ -115,7 +150,8 @@ def read(name: str, source: Source, *, keep_content: bool = True) -> Reading:
     """
     found = Reading()
     try:
-        drafts = list(ADAPTERS[name].read([source], ReadOptions(keep_content=keep_content)))
+        options = options_of(name, keep_content=keep_content)
+        drafts = list(ADAPTERS[name].read([source], options))
     except InputError as error:
         found.refusal = str(error)
         assert "\n" not in found.refusal

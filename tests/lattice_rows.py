@@ -8,7 +8,6 @@ from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.agent_lattice.adapter import AgentLatticeAdapter
 from tracegraph.ingest.source import Source
 from tracegraph.model.seal import seal
-from tracegraph.model.step import Step
 from tracegraph.model.trace import Trace, iterate
 
 Row = dict[str, Any]
@@ -161,11 +160,6 @@ def read_rows(rows: list[Row], *, strict: bool = False) -> Trace:
 def gaps_of(trace: Trace) -> dict[str, int]:
     """Return the gaps of a trace by code."""
     return {gap.code: gap.count for gap in trace.gaps}
-
-
-def the(trace: Trace, step_id: str) -> Step:
-    """Return a step by its id."""
-    return next(step for step in trace.steps if step.step_id == step_id)
 
 
 def edges(trace: Trace) -> set[tuple[str, str, str]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from trace_view import gaps
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.otlp.adapter import OtlpAdapter
 from tracegraph.ingest.source import Source
@@ -135,11 +136,6 @@ def of_file(path: Path) -> Iterator[Trace]:
     """Yield the traces of a file."""
     for draft in OtlpAdapter().read([Source.open(path, path.name)], ReadOptions()):
         yield from iterate(seal(draft))
-
-
-def gaps(trace: Trace) -> dict[str, int]:
-    """Return the gaps of a trace by code."""
-    return {gap.code: gap.count for gap in trace.gaps}
 
 
 def by_number(trace: Trace) -> dict[int, Step]:

@@ -1,5 +1,6 @@
 """The Python front door."""
 
+import csv
 import sys
 from pathlib import Path
 from typing import get_args
@@ -48,6 +49,17 @@ def test_loading_takes_several_paths_and_says_what_is_missing(tmp_path: Path) ->
         tracegraph.load(tmp_path / "nowhere")
     with pytest.raises(tracegraph.UsageError, match="at least one path"):
         tracegraph.load([])
+
+
+def test_home_made_logs_are_loaded_by_a_mapping(tmp_path: Path) -> None:
+    log = ROOT / "examples" / "home-made" / "calls.csv"
+    rows = list(csv.DictReader(log.read_text().splitlines()))
+    with tracegraph.load(log, mapping=log.with_suffix(".map.toml")) as traces:
+        names = [step.name for trace in traces for step in trace.steps]
+        assert sorted(map(str, names)) == sorted(row["tool"] for row in rows)
+        assert len(traces) == len({row["run"] for row in rows})
+    with pytest.raises(tracegraph.InputError, match="no-such"):
+        tracegraph.load(log, mapping=tmp_path / "no-such.toml")
 
 
 def test_a_query_gives_matches_with_steps() -> None:

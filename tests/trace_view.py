@@ -1,9 +1,10 @@
-"""Traces as plain values, to compare what two corpora hold whatever their segments."""
+"""Traces as plain values: whole, to compare what two corpora hold, and what tests ask of them."""
 
 from typing import Any
 
 from tracegraph.corpus.corpus import Corpus
 from tracegraph.model.columns import Columns, StepColumns, TraceColumns, is_row, is_text, names
+from tracegraph.model.step import Step
 from tracegraph.model.trace import Trace, iterate
 
 View = dict[str, Any]
@@ -41,6 +42,21 @@ def corpus_view(corpus: Corpus) -> tuple[list[View], dict[str, int], list[tuple[
         corpus.gaps,
         [(file.name, file.reason) for file in corpus.skipped],
     )
+
+
+def gaps(trace: Trace) -> dict[str, int]:
+    """Return the gaps of a trace by code."""
+    return {gap.code: gap.count for gap in trace.gaps}
+
+
+def the(trace: Trace, step_id: str) -> Step:
+    """Return the step of an id."""
+    return next(step for step in trace.steps if step.step_id == step_id)
+
+
+def named(trace: Trace, name: str) -> Step:
+    """Return the first step of a name."""
+    return next(step for step in trace.steps if step.name == name)
 
 
 def _value(columns: Columns, table: type, name: str, at: int, first: int) -> Any:

@@ -7,6 +7,8 @@
       InputError           a source that cannot be read
         UnknownFormatError   no adapter knows the content
         RecordLimitError     one record is larger than the limit
+        UnpackedLimitError   a compressed file holds more than the limit
+        MissingLibraryError  it takes a library that is not installed
         StrictError          --strict met a disclosure of loss
       CorpusError          a corpus that cannot be used
         CorpusLockedError    another writer holds it
@@ -37,11 +39,27 @@ class InputError(TracegraphError):
 
 
 class UnknownFormatError(InputError):
-    """No adapter recognises the content of a file."""
+    """No adapter recognises the content of a file.
+
+    Attributes:
+        reason: the message without the remedy, which is said once however many files have it.
+    """
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(f"{reason} ({remedy})" if remedy else reason)
+        self.reason = reason
 
 
 class RecordLimitError(InputError):
     """One record is larger than ``TRACEGRAPH_MAX_RECORD_BYTES``."""
+
+
+class UnpackedLimitError(InputError):
+    """A compressed file holds more than ``TRACEGRAPH_MAX_UNPACKED_BYTES``."""
+
+
+class MissingLibraryError(InputError):
+    """A format takes a library that is not there; nothing about the file itself is wrong."""
 
 
 class StrictError(InputError):

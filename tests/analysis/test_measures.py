@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from made_runs import LONG, Run, failed
-from shared_data import ROOT, shared
+from shared_data import ROOT, fixture
 from tracegraph.analysis.analysis import analyse
 from tracegraph.analysis.causes import LISTED, nearest_causes
 from tracegraph.analysis.comparison import IncidentKind, compare
@@ -85,7 +85,7 @@ def test_a_time_that_cannot_be_is_left_out_and_said_to_be() -> None:
 
 
 def test_case_02_counts_as_strings() -> None:
-    with load([shared("cases/02-int64-as-string/input.json")], cache=False) as corpus:
+    with load([fixture("cases/02-int64-as-string/input.json")], cache=False) as corpus:
         found = measure(next(corpus.traces()).columns)
     # 25 + 25 + 25; the fourth is unreadable. The agent around them is no call.
     assert found.tokens_prompt == Measure(75, 3, 4)

@@ -17,6 +17,8 @@ MADE = "examples/made/retry_marker.json"
 DATABASE = "examples/langgraph/trace.db"
 PHOENIX = "phoenix.jsonl"
 PATTERN = "examples/patterns/recovered-by-model.tgp"
+LOG = "examples/home-made/calls.csv"
+LOG_MAP = "examples/home-made/calls.map.toml"
 _RULES = "--rule failures-not-increased --rule pattern-not-increased:tool-failure".split()
 
 ANSWERS: dict[str, tuple[list[str], Iterable[StrEnum]]] = {
@@ -37,6 +39,7 @@ ANSWERS: dict[str, tuple[list[str], Iterable[StrEnum]]] = {
     "digest": (["digest", READ], Format),
     "summarize": (["summarize", "error", TRACES], Format),
     "ingest": (["ingest", TRACES], Format),
+    "mapped log": (["ingest", LOG, "--map", LOG_MAP], Format),
     "presets list": (["presets", "list"], Format),
     "presets show": (["presets", "show", "tool-failure"], Format),
     "presets lint": (["presets", "lint", "examples/patterns"], Format),
@@ -47,6 +50,8 @@ ANSWERS: dict[str, tuple[list[str], Iterable[StrEnum]]] = {
 WRITERS: dict[str, list[str]] = {
     "artifact": ["ingest", READ],
     "artifact of a thread": ["ingest", "--sqlite", DATABASE, "--thread", "A"],
+    "artifact of a mapped log": ["ingest", LOG, "--map", LOG_MAP, "--trace", "monday"],
+    "mapping of a log": ["ingest", "--map-template", LOG],
     "ingest-otlp": ["ingest-otlp", "--file", READ],
     "ingest-phoenix": ["ingest-phoenix", "--file", PHOENIX],
     "export-review-candidates": ["export-review-candidates", "tool-retry-failure", MADE],
@@ -73,5 +78,5 @@ def answers() -> Iterator[list[str]]:
 
 def inputs_of(arguments: list[str]) -> list[str]:
     """Return the files that a command line names."""
-    files = {READ, FATAL, MADE, DATABASE, PHOENIX, PATTERN}
+    files = {READ, FATAL, MADE, DATABASE, PHOENIX, PATTERN, LOG, LOG_MAP}
     return [file for each in arguments if (file := each.partition("#")[0]) in files]

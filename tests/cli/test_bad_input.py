@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import Invoke, Ran
-from shared_data import shared
+from shared_data import ROOT, fixture
 
 TRACES = "examples/traces"
 ONE = "examples/made/retry_marker.json"
@@ -42,10 +42,56 @@ def _refused(ran: Ran, message: str) -> None:
         (["query", "error", ""], "an empty path"),
         (["query", "error", TRACES, "-o", ""], "is a folder"),
         (["inspect", f"{TRACES}#\udcff"], "no trace"),
+        (["why", f"{ONE}#zzz"], f"{ONE}: no trace 'zzz'; there is "),
+        (["why", f"{TRACES}#93b2117217ca0c0ac0340db0b1a7c725"], "did you mean 93b2117217ca0c0ac0"),
+        (["why", f"{TRACES}#session=interupt_resume"], "did you mean interrupt_resume?"),
+        (["query", "error", f"{TRACES}#session=x"], 'where trace.session_id == "x"'),
+        (["query", "error", ONE, "--map", "x.toml"], "ingest PATHS --map FILE --into CORPUS"),
+        (["cypher"], "no traces are named: tracegraph cypher QUERY PATHS"),
     ],
 )
 def test_wrong_use_is_one_line(invoke: Invoke, arguments: list[str], message: str) -> None:
     _refused(invoke(*arguments), message)
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"PK\x03\x04\x14\0\0\0\0\0" + b"\0" * 40, "a ZIP file without an Inspect log"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary, and no text"),
+    ],
+)
+def test_what_is_no_text_is_not_sent_to_a_mapping(
+    invoke: Invoke, content: bytes, what: str
+) -> None:
+    Path("x.bin").write_bytes(content)
+    for arguments in (["traces", "x.bin"], ["ingest", "--map-template", "x.bin"]):
+        ran = invoke(*arguments)
+        _refused(ran, f"x.bin: no known trace format: {what}\n")
+
+
+def test_utf_16_may_be_a_log(invoke: Invoke) -> None:
+    Path("x.csv").write_bytes("a,b\n1,2\n".encode("utf-16"))
+    _refused(invoke("traces", "x.csv"), "--map-template FILE")
+    _refused(invoke("ingest", "--map-template", "x.csv"), "save it as UTF-8")
+
+
+def test_one_path_twice_is_said_to_be_lossy_once(invoke: Invoke) -> None:
+    log = str(ROOT / "tests" / "fixtures" / "otlp" / "made_signals.jsonl")
+    wanted = f"in {Path(log).name}, of no trace alone: "
+    trace = json.loads(invoke("traces", log, "--format", "json").out)["traces"][0]["trace_id"]
+    one = f"{log}#{trace}"
+    for arguments in (
+        ["diff", one, one],
+        ["check", one, "--baseline", one, "--rule", "max-steps:1000"],
+    ):
+        assert invoke(*arguments).err.count(wanted) == 1
+
+
+def test_the_help_of_cypher_does_not_call_the_query_required(invoke: Invoke) -> None:
+    ran = invoke("cypher", "--help")
+    assert "[QUERY] [PATHS]..." in ran.out
+    assert "[required]" not in ran.out
 
 
 def test_without_a_command_the_help_is_shown(invoke: Invoke) -> None:
@@ -200,7 +246,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES)
 def test_strictness_judges_files_cache_and_corpus_alike(invoke: Invoke, case: str) -> None:
-    path = str(shared(f"cases/{case}"))
+    path = str(fixture(f"cases/{case}"))
     read = invoke("traces", path, "--no-cache", "--strict")
     assert invoke("ingest", path, "--into", "corpus").code == 0
     assert invoke("traces", path).code == 0

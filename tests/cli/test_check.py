@@ -111,10 +111,13 @@ def test_one_run_against_one_run(invoke: Invoke) -> None:
         ran = check(invoke, current, baseline)
         assert (ran.code, ran.out) == (2, "")
         assert "examples/traces: is a folder; check takes one run" in ran.err
+        assert "of a folder, examples/traces#session=ID" in ran.err
     assert check(invoke, "examples/traces#6f3d", good).code == 2
     assert "may be many files" in check(invoke, "examples/traces/*.json", good).err
     assert invoke("ingest", "examples/traces", "--into", "corpus").code == 0
-    assert check(invoke, "corpus", good).code == 2
+    whole = check(invoke, "corpus", good)
+    assert whole.code == 2
+    assert "is a corpus; check takes one run: name it as corpus#ID or corpus#session=" in whole.err
     assert check(invoke, "corpus#6f3d", OK).code == F
     assert "standard input can be read once" in check(invoke, "-", "-").err
     both = Path("both.jsonl")

@@ -26,7 +26,7 @@ from unprivileged import run_unprivileged
 
 JSON = {name: [*line, "--format", "json"] for name, (line, _) in ANSWERS.items()}
 JSON["errors"] = JSON["inspect"]
-OUTPUTS = {**{name: line for name, (line, _) in ANSWERS.items() if name != "ingest"}, **WRITERS}
+OUTPUTS = {**{name: line for name, (line, _) in ANSWERS.items() if line[0] != "ingest"}, **WRITERS}
 """What takes ``-o``."""
 UNNAMED = ("artifact of a thread", "ingest-otlp", "ingest-phoenix")
 """What names the file itself where nobody does."""

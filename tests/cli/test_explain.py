@@ -3,7 +3,7 @@ import re
 import shutil
 
 from cli_runner import Invoke
-from shared_data import shared
+from shared_data import fixture
 
 FATAL = "examples/traces/tool_error_fatal.otlp.json"
 TOOL = "183f92407e2c3a38"
@@ -26,7 +26,10 @@ def test_a_step_is_named_by_the_start_or_the_end_of_its_id(invoke: Invoke) -> No
     assert invoke("explain", FATAL, TOOL[-5:]).out == whole
     missing = invoke("explain", FATAL, "zzz")
     assert (missing.code, missing.out) == (2, "")
+    assert "tool_error_fatal.otlp.json#" in missing.err
     assert "no step 'zzz'" in missing.err
+    near = invoke("explain", FATAL, f"{TOOL[:-1]}~")
+    assert near.err.endswith(f"did you mean {TOOL}?\n")
     assert "is ambiguous" in invoke("explain", FATAL, "").err
 
 
@@ -43,7 +46,7 @@ def test_what_was_not_asked_for_is_counted(invoke: Invoke) -> None:
 
 
 def test_a_cause_that_was_not_exported_is_named_as_unknown(invoke: Invoke) -> None:
-    shutil.copy(shared("cases/03-missing-middle-parent/input.json"), "case.json")
+    shutil.copy(fixture("cases/03-missing-middle-parent/input.json"), "case.json")
     listing = json.loads(invoke("inspect", "case.json", "--format", "json").out)
     search = next(step["step_id"] for step in listing["steps"] if step["name"] == "search")
     ran = invoke("explain", "case.json", search)

@@ -113,7 +113,11 @@ def test_no_match_is_a_report(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("step", "header", "said"),
     [
-        (_tool("1", "s::b"), {}, "trace-z: matches and has no run_id"),
+        (
+            _tool("1", "s::b"),
+            {},
+            "trace-z: matches and has no run_id: nothing is exported; its record has to name",
+        ),
         (_tool("1", "s::b"), {"run_id": "a b"}, "trace-z: matches and has a run_id"),
         (_tool("1", "s::b"), {"run_id": "x" * 257}, "trace-z: matches and has a run_id"),
         (_tool("1", "s::b"), {"run_id": ""}, "trace-z: matches and has a run_id"),

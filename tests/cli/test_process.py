@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import environment, run
-from shared_data import ROOT, shared
+from shared_data import ROOT, fixture
 
 TRACES = str(ROOT / "examples" / "traces")
 HEAVY = ("numpy", "pyarrow", "lark", "kuzu", "rich", "pydantic", "networkx")
@@ -147,7 +147,7 @@ def test_a_terminal_gets_progress_and_a_table_that_fits_it(tmp_path: Path) -> No
 
 
 def test_control_characters_of_a_trace_reach_no_terminal_and_no_table(tmp_path: Path) -> None:
-    source = str(shared("cases/07-surrogates-nul-escapes/input.json"))
+    source = str(fixture("cases/07-surrogates-nul-escapes/input.json"))
     for form in ("table", "csv", "md"):
         ran = run("query", "-e", "a: TOOL return $a.name", source, "--format", form, cwd=tmp_path)
         assert ran.code == 0, ran.err

@@ -11,7 +11,7 @@ import pytest
 from checkpoint_files import write_checkpoints
 from cli_runner import Invoke
 from otlp_data import any_value, export, span
-from shared_data import shared
+from shared_data import fixture, shared
 from tracegraph.workflows.load import load
 
 RESUMED = "examples/traces/interrupt_resume.otlp.json"
@@ -167,7 +167,7 @@ def test_a_resume_follows_its_interrupt(invoke: Invoke, folder: Path) -> None:
 
 
 def test_attempts_in_traces_of_their_own_are_one_session(invoke: Invoke) -> None:
-    path = shared(RETRIES)
+    path = fixture(RETRIES)
     result = _sessions(invoke, path)
     (session,) = result["sessions"]
     assert (session["session_id"], session["trace_count"]) == ("th-1", 5)

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from docs.format_notes import FIXTURES, NEVER, NOT_RECORDED, TITLES
+from every_format import options_of
 from shared_data import ROOT, fixture
 from tracegraph.ingest import span_gaps
-from tracegraph.ingest.adapter import ReadOptions
-from tracegraph.ingest.registry import detect
+from tracegraph.ingest.reader import read_file
 from tracegraph.ingest.source import Source
 from tracegraph.model.codes import KINDS, ORIGINS
 from tracegraph.model.columns import Columns, Mask
@@ -61,9 +61,10 @@ class Measured:
         self.fidelity: set[int] = set()
         for path in _files(FIXTURES[name]):
             source = Source.open(path, path.name)
-            adapter = detect(source)
+            options = options_of(name)
+            adapter = read_file(source, options).adapter
             assert adapter.name == name, f"{path.name} is {adapter.name}, not {name}"
-            for draft in adapter.read([source], ReadOptions()):
+            for draft in adapter.read([source], options):
                 self._add(seal(draft))
 
     def _add(self, columns: Columns) -> None:
@@ -97,11 +98,13 @@ def _files(places: Iterable[str]) -> list[Path]:
 
 
 def gap_codes(name: str) -> list[str]:
-    """Return the gap codes of a format that its adapter's code names."""
-    literal = re.compile(rf'"({name}\.[a-z0-9_]*[a-z0-9])"')
+    """Return the gap codes of a format that its adapter names, in its code or its docstrings."""
+    literal = re.compile(rf'["`]({name}\.[a-z0-9_]*[a-z0-9])["`]')
     files = (ROOT / "engine/tracegraph/ingest").rglob("*.py")
     texts = (path.read_text(encoding="utf-8") for path in files)
     found = {code for text in texts for code in literal.findall(text)}
+    # A docstring names modules and files in the same way: what is a code stands in docs/gaps.md.
+    found &= set(literal.findall((ROOT / "docs" / "gaps.md").read_text(encoding="utf-8")))
     if name in span_gaps.AREAS:
         words = {word: code for word, code in vars(span_gaps).items() if word.isupper()}
         found |= {f"{name}.{code}" for code in words.values() if isinstance(code, str)}

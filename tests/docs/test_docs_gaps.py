@@ -4,10 +4,10 @@ import re
 
 from shared_data import ROOT
 from tracegraph.ingest import span_gaps
+from tracegraph.ingest.registry import REGISTERED
 
-_AREAS = (
-    "otlp|artifact|peer_artifact|agentdelta|agent_lattice|agentdiff|langfuse|"
-    "langgraph|langgraph_state|langsmith|phoenix|text|clock|causes|files|corpus|sessions"
+_AREAS = "|".join(
+    [entry.name for entry in REGISTERED] + "text clock causes files corpus sessions".split()
 )
 _LITERAL = re.compile(rf'"((?:{_AREAS})\.[a-z0-9_]*[a-z0-9])"')
 _NO_CODES = {"corpus.json"}

@@ -1,6 +1,6 @@
 import pytest
 
-from tracegraph.export.text import markdown, visible, width
+from tracegraph.export.text import gaps_text, markdown, visible, width
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,12 @@ def test_markdown_escapes_what_would_break_a_cell() -> None:
 @pytest.mark.parametrize(("text", "columns"), [("abc", 3), ("日本", 4), ("cafe\u0301", 4)])
 def test_width_counts_terminal_columns(text: str, columns: int) -> None:
     assert width(text) == columns
+
+
+def test_of_many_codes_the_most_frequent_are_named_and_the_others_counted() -> None:
+    few = {f"a.code{n}": n for n in range(1, 9)}
+    assert gaps_text(few) == "; gaps: " + ", ".join(f"a.code{n} {n}" for n in range(1, 9))
+    told = gaps_text({**few, "a.code0": 9, "z.rare": 1})
+    assert told.startswith("; gaps: a.code0 9, a.code2 2, a.code3 3, ")
+    assert told.endswith(", a.code8 8 and 2 more codes (tracegraph ingest lists all)")
+    assert gaps_text({}) == ""

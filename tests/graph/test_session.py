@@ -205,6 +205,10 @@ def test_errors_of_the_engine_name_the_place(session: GraphSession) -> None:
         ),
         ("MATCH (s:Step) RETURN s.zzz", "property zzz for s; :schema lists them in the shell"),
         ("MATCH (s:Stpe) RETURN s", "Table Stpe does not exist; did you mean Step?"),
+        (
+            "MATCH (t:Trace) WHERE t.attributes.reward = 0 RETURN t",
+            "t.attributes is JSON as text: json_extract(t.attributes, '$.NAME') reads it",
+        ),
         ("MATCH (s:Zzz) RETURN s", "the tables are CAUSED_BY, IN_TRACE, Step, TREE_PARENT, Trace"),
     ],
 )

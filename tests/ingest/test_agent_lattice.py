@@ -19,9 +19,9 @@ from lattice_rows import (
     read_bytes,
     read_rows,
     returned,
-    the,
 )
 from shared_data import fixture, shared
+from trace_view import the
 from tracegraph.ingest.times import parse_time
 from tracegraph.model.digest import digest_value
 from tracegraph.model.trace import Trace

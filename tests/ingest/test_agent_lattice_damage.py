@@ -11,19 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lattice_rows import (
-    Run,
-    Tracer,
-    call,
-    gaps_of,
-    lines,
-    pairs,
-    read_bytes,
-    read_rows,
-    returned,
-    the,
-)
+from lattice_rows import Run, Tracer, call, gaps_of, lines, pairs, read_bytes, read_rows, returned
 from shared_data import ROOT, fixture
+from trace_view import the
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.agent_lattice.adapter import AgentLatticeAdapter

@@ -14,8 +14,8 @@ from lattice_rows import (
     read_bytes,
     read_rows,
     returned,
-    the,
 )
+from trace_view import the
 from tracegraph.model.trace import Trace
 
 ROOT = {"kind": "root", "name": "team", "team": "team", "mailbox": "manager"}

@@ -4,13 +4,13 @@ from typing import Any
 import pytest
 
 from shared_data import fixture
+from trace_view import gaps, the
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.agentdelta.adapter import AgentdeltaAdapter
 from tracegraph.ingest.source import Source
 from tracegraph.model.digest import digest_value
 from tracegraph.model.seal import seal
-from tracegraph.model.step import Step
 from tracegraph.model.trace import Trace, iterate
 
 Row = dict[str, Any]
@@ -72,16 +72,8 @@ def evidence(trace: Trace) -> set[tuple[str, str]]:
     return {(cause.origin, cause.evidence) for cause in trace.causes}
 
 
-def gaps(trace: Trace) -> dict[str, int]:
-    return {gap.code: gap.count for gap in trace.gaps}
-
-
 def shape(trace: Trace) -> list[tuple[str, str, str | None]]:
     return [(step.step_id, step.kind, step.name) for step in trace.steps]
-
-
-def the(trace: Trace, step_id: str) -> Step:
-    return next(step for step in trace.steps if step.step_id == step_id)
 
 
 def test_a_call_and_its_return_are_one_step() -> None:

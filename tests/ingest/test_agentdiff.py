@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from shared_data import fixture, shared
+from trace_view import gaps, the
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.agentdiff.adapter import AgentdiffAdapter
@@ -60,16 +61,8 @@ def edges(trace: Trace, *origins: str) -> list[tuple[str, str]]:
     return [(c.cause, c.effect) for c in trace.causes if not origins or c.origin in origins]
 
 
-def gaps(trace: Trace) -> dict[str, int]:
-    return {gap.code: gap.count for gap in trace.gaps}
-
-
 def first(trace: Trace) -> Step:
     return next(iter(trace.steps))
-
-
-def the(trace: Trace, step_id: str) -> Step:
-    return next(step for step in trace.steps if step.step_id == step_id)
 
 
 def test_a_written_trace_names_the_step_before_as_parent() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from trace_view import gaps
 from tracegraph.errors import InputError, RecordLimitError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.artifact.adapter import ArtifactAdapter
@@ -46,10 +47,6 @@ def read_trace(data: bytes) -> Trace:
     columns, file_gaps = read(data)
     assert not file_gaps
     return Trace(columns, 0)
-
-
-def gaps(trace: Trace) -> dict[str, int]:
-    return {gap.code: gap.count for gap in trace.gaps}
 
 
 def test_a_minimal_artifact_is_enough() -> None:

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from otlp_data import by_number, edges, gaps, read, source, traces
-from shared_data import shared
+from case_files import case as path_of
+from case_files import write_huge_case
+from otlp_data import by_number, edges, read, source, traces
+from shared_data import fixture, shared
+from trace_view import gaps
 from tracegraph.errors import StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.artifact.adapter import ArtifactAdapter
@@ -25,8 +28,7 @@ ALL = ["hex", "upper", "base64", "mangled", "tempo-batches"]
 
 
 def case(number: str, name: str = "input.json") -> bytes:
-    (folder,) = shared("cases").glob(f"{number}-*")
-    return (folder / name).read_bytes()
+    return path_of(number, name).read_bytes()
 
 
 def one(number: str, name: str = "input.json") -> Trace:
@@ -208,9 +210,7 @@ def test_case_13_arguments() -> None:
 
 
 def test_case_15_huge_payload_and_thousands_of_siblings(tmp_path: Path) -> None:
-    (script,) = shared("cases").glob("15-*/make_input.py")
-    subprocess.run([sys.executable, str(script)], cwd=tmp_path, check=True)
-    path = tmp_path / "input.json"
+    path = write_huge_case(tmp_path / "input.json")
     assert detect(Source.open(path, "input.json")).name == "otlp"
     (trace,) = iterate(read(Source.open(path, "input.json")))
     steps = by_number(trace)
@@ -238,7 +238,17 @@ def test_case_18_statuses() -> None:
     assert gaps(trace) == {"otlp.status_contradicts_escaped_exception": 1}
 
 
+def test_the_copies_are_the_cases(tmp_path: Path) -> None:
+    for folder in sorted(shared("cases").iterdir()):
+        for path in sorted(folder.glob("input*")):
+            assert path_of(folder.name[:2], path.name).read_bytes() == path.read_bytes()
+    (script,) = shared("cases").glob("15-*/make_input.py")
+    subprocess.run([sys.executable, str(script)], cwd=tmp_path, check=True)
+    made = write_huge_case(tmp_path / "made.json")
+    assert made.read_bytes() == (tmp_path / "input.json").read_bytes()
+
+
 def test_no_case_is_taken_by_another_adapter() -> None:
-    for path in sorted(shared("cases").glob("*/input*.json*")):
+    for path in sorted(fixture("cases").glob("*/input*.json*")):
         assert not ArtifactAdapter().sniff(Source.open(path, path.name))
         assert detect(Source.open(path, path.name)).name == "otlp"

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from otlp_data import START, any_value, by_number, chat, edges, gaps, only, span, tool
+from otlp_data import START, any_value, by_number, chat, edges, only, span, tool
+from trace_view import gaps
 from tracegraph.model.trace import Trace
 
 MESSAGES = ("tool_call_id", "protocol")

@@ -1,38 +1,24 @@
-"""A file is told by its content: one adapter takes it, and it is the right one."""
-
-from pathlib import Path
+"""A file is told by its content. That no second adapter takes it is in test_every_adapter.py."""
 
 import pytest
 
-from shared_data import ROOT, fixture
+from every_format import PLACES, files_of
 from tracegraph.errors import UnknownFormatError
-from tracegraph.ingest.registry import adapters, detect
+from tracegraph.ingest.registry import MAPPED, detect
 from tracegraph.ingest.source import Source
 
-FIXTURES = [
-    (path, name)
-    for folder, name in [
-        (fixture("agent_lattice"), "agent_lattice"),
-        (fixture("agentdelta"), "agentdelta"),
-        (fixture("agentdiff"), "agentdiff"),
-        (fixture("langfuse"), "langfuse"),
-        (fixture("langgraph_state"), "langgraph_state"),
-        (fixture("langsmith"), "langsmith"),
-        (fixture("otlp"), "otlp"),
-        (fixture("peer_artifact"), "peer_artifact"),
-        (fixture("phoenix"), "phoenix"),
-        (fixture("phoenix_without_spans"), "phoenix"),
-        (ROOT / "presets", "artifact"),
-    ]
-    for path in sorted(folder.rglob("*.json*"))
-]
+
+@pytest.mark.parametrize("name", [name for name in PLACES if name != MAPPED])
+def test_files_of_a_format_are_told(name: str) -> None:
+    assert {path: detect(Source.open(path, path.name)).name for path in files_of(name)} == (
+        dict.fromkeys(files_of(name), name)
+    )
 
 
-@pytest.mark.parametrize(("path", "name"), FIXTURES, ids=lambda value: Path(value).name)
-def test_one_adapter_takes_a_file(path: Path, name: str) -> None:
-    source = Source.open(path, path.name)
-    assert [adapter.name for adapter in adapters() if adapter.sniff(source)] == [name]
-    assert detect(source).name == name
+def test_logs_of_ones_own_are_told_by_a_mapping_only() -> None:
+    for path in files_of(MAPPED):
+        with pytest.raises(UnknownFormatError, match="--map-template"):
+            detect(Source.open(path, path.name))
 
 
 @pytest.mark.parametrize("data", [b"", b" \n", b"hello", b"{}", b"[]", b'{"a": 1}\n', b"\x00\xff"])

@@ -15,14 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from every_format import ADAPTERS, Reading, files_of, read
+from every_format import ADAPTERS, PLACES, Reading, files_of, read
 from phoenix_data import made_database
+from tracegraph.ingest.companions import is_database
 from tracegraph.ingest.source import Source
 
-CHECKPOINTS = [*files_of("langgraph")]
-EACH = pytest.mark.parametrize("original", [*CHECKPOINTS, "phoenix"], ids=lambda p: Path(p).name)
-# Of the tables of a Phoenix server those that are read; its others are never looked at.
-_TABLES = {
+DATABASES = {path: name for name in PLACES for path in files_of(name) if is_database(path)}
+"""Every file of a format that is a database, and the adapter that reads it."""
+EACH = pytest.mark.parametrize("original", [*DATABASES, "phoenix"], ids=lambda p: Path(p).name)
+# Those that are read, the one with most of the rows second; of another format all are.
+_TABLES: dict[str, tuple[str, ...]] = {
     "langgraph": ("checkpoints", "writes"),
     "phoenix": ("traces", "spans", "span_costs", "span_annotations", "trace_annotations"),
 }
@@ -37,6 +39,21 @@ VALUES = st.one_of(
 )
 
 
+def test_every_format_that_reads_databases_is_here() -> None:
+    assert {"langgraph", *_TABLES} - {"phoenix"} <= set(DATABASES.values())
+
+
+def tables_of(name: str, connection: sqlite3.Connection) -> tuple[str, ...]:
+    """Return the tables that an adapter reads."""
+    if name in _TABLES:
+        return _TABLES[name]
+    listed = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    found = [table for (table,) in listed if not table.startswith("sqlite_")]
+    counts = {t: connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in found}
+    first, *others = sorted(found, key=lambda table: -counts[table])
+    return (*others[:1], first, *others[1:]) if others else (first, first)
+
+
 def copied(original: Path | str, folder: Path) -> tuple[str, Path]:
     """Return the adapter and a copy of a database whose tables take any value."""
     path = folder / "copy.db"
@@ -44,14 +61,14 @@ def copied(original: Path | str, folder: Path) -> tuple[str, Path]:
         name = "phoenix"
         made_database(path)
     else:
-        name = "langgraph"
+        name = DATABASES[original]
         path.write_bytes(original.read_bytes())
-    statements = [
-        f"CREATE TABLE _new AS SELECT * FROM {table}; DROP TABLE {table}; "
-        f"ALTER TABLE _new RENAME TO {table};"
-        for table in _TABLES[name]
-    ]
     with closing(sqlite3.connect(path)) as connection:
+        statements = [
+            f"CREATE TABLE _new AS SELECT * FROM {table}; DROP TABLE {table}; "
+            f"ALTER TABLE _new RENAME TO {table};"
+            for table in dict.fromkeys(tables_of(name, connection))
+        ]
         connection.executescript("PRAGMA journal_mode = delete;" + "".join(statements))
     return name, path
 
@@ -66,7 +83,7 @@ class Database:
     def columns(self) -> Iterator[tuple[str, str, int]]:
         """Yield (table, column, number of rows) of what is there to damage."""
         with closing(self._opened()) as connection:
-            for table in _TABLES[self.name]:
+            for table in dict.fromkeys(tables_of(self.name, connection)):
                 rows = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
                 for _, column, *_ in connection.execute(f"PRAGMA table_info({table})"):
                     if rows:
@@ -164,8 +181,8 @@ def test_rows_in_the_log_are_read_and_the_log_is_left_alone(
     source = Source.open(path, "copy.db")
     assert [adapter.name for adapter in ADAPTERS.values() if adapter.sniff(source)] == [name]
     whole = read(name, source)
-    table = _TABLES[name][1]
     with closing(sqlite3.connect(path, isolation_level=None)) as live:
+        table = tables_of(name, live)[1]
         live.execute("PRAGMA journal_mode = wal")
         live.execute("PRAGMA wal_autocheckpoint = 0")
         live.execute(f"CREATE TABLE _kept AS SELECT * FROM {table}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from every_format import ADAPTERS, Document, Place, files_of
+from every_format import ADAPTERS, Document, Place, files_of, options_of
 from otlp_data import export, span
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.source import Source
@@ -121,6 +121,7 @@ MANY: dict[str, tuple[str, Place, dict[str, str]]] = {
         (0, "outputs"),
         {'"t0"': '"t0-{}"', '"r0"': '"r0-{}"', '"r1"': '"r1-{}"', '"r2"': '"r2-{}"'},
     ),
+    "mapped": ("made_all.jsonl", (0, "note"), {'"t1"': '"t1-{}"', '"t2"': '"t2-{}"'}),
     "otlp": (
         "made_measures.json",
         (0, "resourceSpans", 0, "scopeSpans", 0, "spans", 0, "attributes", 0, "body"),
@@ -165,10 +166,10 @@ def _many(name: str, count: int) -> bytes:
 
 def _peak(name: str, data: bytes) -> tuple[int, int]:
     """Return how many traces there are, and the peak of the memory that reading them took."""
-    count = 0
+    count, options = 0, options_of(name)
     tracemalloc.start()
     try:
-        for draft in ADAPTERS[name].read([Source("x", data)], ReadOptions()):
+        for draft in ADAPTERS[name].read([Source("x", data)], options):
             count += len(draft.traces.trace_id)
         return count, tracemalloc.get_traced_memory()[1]
     finally:

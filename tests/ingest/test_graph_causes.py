@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from otlp_data import START, edges, exception, gaps, only, span
+from otlp_data import START, edges, exception, only, span
+from trace_view import gaps
 
 GRAPH = span(1, "LangGraph", "CHAIN")
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 
 from damage import damaged, damages_of, is_consistent
 from shared_data import fixture
+from trace_view import gaps, the
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.langfuse.adapter import LangfuseAdapter
@@ -13,7 +14,6 @@ from tracegraph.ingest.source import Source
 from tracegraph.model.digest import digest_value
 from tracegraph.model.draft import Draft
 from tracegraph.model.seal import seal
-from tracegraph.model.step import Step
 from tracegraph.model.trace import Trace, iterate
 
 Row = dict[str, Any]
@@ -30,14 +30,6 @@ def read_draft(data: bytes, *, strict: bool = False, **options: Any) -> Draft:
 def read(value: Any, *, strict: bool = False) -> Trace:
     (trace,) = iterate(seal(read_draft(json.dumps(value).encode(), strict=strict)))
     return trace
-
-
-def the(trace: Trace, step_id: str) -> Step:
-    return next(step for step in trace.steps if step.step_id == step_id)
-
-
-def gaps(trace: Trace) -> dict[str, int]:
-    return {gap.code: gap.count for gap in trace.gaps}
 
 
 def edges(trace: Trace, *origins: str) -> list[tuple[str, str]]:
@@ -91,6 +83,15 @@ def test_a_real_download_holds_what_plain_json_counts() -> None:
         assert step.attributes["metadata"] == record["metadata"]
     said = "".join(seal(read_draft(REAL.read_bytes())).vocabulary)
     assert "politely redirects" not in said  # comments on scores are text of a model
+
+
+def test_a_score_that_no_double_holds_is_none() -> None:
+    raw = json.loads(REAL.read_text())
+    first, *rest = raw["trace"]["scores"]
+    first["value"] = 10**400
+    (trace,) = iterate(seal(read_draft(json.dumps(raw).encode())))
+    scores = [each.get("score") for each in trace.attributes["evaluations"]]
+    assert scores == [None, *(score["value"] for score in rest)]
 
 
 def test_a_trace_of_the_api_lists_its_observations_in_any_order() -> None:

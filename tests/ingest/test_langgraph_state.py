@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from damage import damaged, damages_of, is_consistent
 from shared_data import fixture
+from trace_view import gaps, the
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.langgraph_state.adapter import LanggraphStateAdapter
@@ -14,7 +15,6 @@ from tracegraph.ingest.source import Source
 from tracegraph.model.digest import digest_value
 from tracegraph.model.draft import Draft
 from tracegraph.model.seal import seal
-from tracegraph.model.step import Step
 from tracegraph.model.trace import Trace, iterate
 
 Row = dict[str, Any]
@@ -40,16 +40,8 @@ def read_fixture(name: str) -> Trace:
     return trace
 
 
-def gaps(trace: Trace) -> dict[str, int]:
-    return {gap.code: gap.count for gap in trace.gaps}
-
-
 def edges(trace: Trace) -> list[tuple[str, str, str]]:
     return [(cause.cause, cause.effect, cause.evidence) for cause in trace.causes]
-
-
-def the(trace: Trace, step_id: str) -> Step:
-    return next(step for step in trace.steps if step.step_id == step_id)
 
 
 def human(text: str) -> Row:

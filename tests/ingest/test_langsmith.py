@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 
 from shared_data import fixture, shared
-from trace_view import view
+from trace_view import gaps, named, view
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.langsmith.adapter import LangsmithAdapter
-from tracegraph.ingest.langsmith.error import raised_by
 from tracegraph.ingest.otlp.adapter import OtlpAdapter
+from tracegraph.ingest.raised import raised_by
 from tracegraph.ingest.source import Source
 from tracegraph.model.seal import seal
-from tracegraph.model.step import Step
 from tracegraph.model.trace import Trace, iterate
 
 Row = dict[str, Any]
@@ -34,14 +33,6 @@ def read_all(data: bytes, *, strict: bool = False) -> list[Trace]:
 def read(value: Any, *, strict: bool = False) -> Trace:
     (trace,) = read_all(json.dumps(value).encode(), strict=strict)
     return trace
-
-
-def the(trace: Trace, name: str) -> Step:
-    return next(step for step in trace.steps if step.name == name)
-
-
-def gaps(trace: Trace) -> dict[str, int]:
-    return {gap.code: gap.count for gap in trace.gaps}
 
 
 def edges(trace: Trace, *origins: str) -> list[tuple[str | None, str | None]]:
@@ -140,8 +131,8 @@ def test_a_handoff_that_is_recorded_as_an_error_is_control_flow() -> None:
 
 def test_an_interrupt_is_a_signal_and_its_thread_joins_the_runs() -> None:
     paused, resumed = read_all(fixture("langsmith/page_interrupt.json").read_bytes(), strict=True)
-    assert the(paused, "ask").signals == ("interrupt",)
-    assert (the(paused, "ask").status, the(resumed, "ask").status) == ("unset", "ok")
+    assert named(paused, "ask").signals == ("interrupt",)
+    assert (named(paused, "ask").status, named(resumed, "ask").status) == ("unset", "ok")
     assert paused.session_id == resumed.session_id == "th-1"
     assert {paused.status, resumed.status} == {"ok"}
 
@@ -228,7 +219,7 @@ def test_control_flow_is_told_by_the_qualified_type_only() -> None:
         "GraphInterrupt('x')Traceback (most recent call last):\n\n\nacme.queue.GraphInterrupt: x"
     )
     trace = read(nested(run("a", 1, error=error), run("b", 2, error="GraphInterrupt('x')")))
-    assert [the(trace, name).status for name in "ab"] == ["error", "error"]
+    assert [named(trace, name).status for name in "ab"] == ["error", "error"]
     assert gaps(trace) == {"langsmith.unqualified_control_flow": 1}
 
 
@@ -251,7 +242,7 @@ def test_control_flow_is_told_by_the_qualified_type_only() -> None:
 )
 def test_status(fields: Row, status: str, source: str | None, code: str | None) -> None:
     trace = read(nested(run("a", 1, **fields)))
-    step = the(trace, "a")
+    step = named(trace, "a")
     assert (step.status, step.status_source) == (status, source)
     assert gaps(trace) == ({f"langsmith.{code}": 1} if code else {})
 
@@ -321,8 +312,8 @@ def test_arguments_that_an_older_tracer_wrote_as_text_equal_those_of_a_newer_one
             run("b", 2, "tool", inputs={"city": "Oslo"}, outputs={"output": {"content": "cold"}}),
         )
     )
-    assert the(trace, "a").args_digest == the(trace, "b").args_digest
-    assert the(trace, "a").args_digest is not None
+    assert named(trace, "a").args_digest == named(trace, "b").args_digest
+    assert named(trace, "a").args_digest is not None
 
 
 def test_a_run_twice_is_read_once_and_two_different_ones_are_disclosed() -> None:
@@ -331,7 +322,7 @@ def test_a_run_twice_is_read_once_and_two_different_ones_are_disclosed() -> None
     other = run("a", 2, trace_id="t")
     trace = read([same, other])
     assert gaps(trace) == {"langsmith.duplicate_conflict": 1}
-    assert the(trace, "a").start == 1_795_975_202_500_000_000
+    assert named(trace, "a").start == 1_795_975_202_500_000_000
     with pytest.raises(StrictError, match=r"^x\.json run 1 and x\.json run 2: two different"):
         read([same, other], strict=True)
 

@@ -2,7 +2,8 @@
 
 import json
 
-from otlp_data import by_number, chat, edges, gaps, only, span, tool
+from otlp_data import by_number, chat, edges, only, span, tool
+from trace_view import gaps
 
 MESSAGES = ("tool_call_id", "protocol")
 ASK = ("c1", "search", '{"q": "cats"}')

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from otlp_data import any_value, by_number, edges, exception, gaps, only, span
+from otlp_data import any_value, by_number, edges, exception, only, span
+from trace_view import gaps
 from tracegraph.ingest.status import ERROR, OK, UNSET, RaisedException, judge
 from tracegraph.model.step import Step
 

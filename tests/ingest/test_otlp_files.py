@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from otlp_data import TRACE, any_value, by_number, export, gaps, only, read, source, span, traces
+from otlp_data import TRACE, any_value, by_number, export, only, read, source, span, traces
+from trace_view import gaps
 from tracegraph.errors import InputError, RecordLimitError, StrictError, UnknownFormatError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.otlp.adapter import OtlpAdapter
@@ -95,9 +96,7 @@ def test_phoenix_values_carry_every_key() -> None:
     assert (step.kind, step.tokens_prompt) == ("LLM", 7)
 
 
-@pytest.mark.parametrize(
-    "data", ["[1, 2, 3]", '{"kind": "x"}', '{"resourceLogs": []}', "hello", ""]
-)
+@pytest.mark.parametrize("data", ["[1, 2, 3]", '{"kind": "x"}', "hello", ""])
 def test_other_content_is_not_otlp(data: str) -> None:
     with pytest.raises(UnknownFormatError, match=r"input\.json"):
         detect(source(data))
@@ -278,3 +277,43 @@ def test_content_is_kept_only_when_asked_for() -> None:
     assert (dropped.input, dropped.output, dropped.attributes) == (None, None, {})
     assert not {"a", "b"} & set(trace.columns.vocabulary)
     assert dropped.args_digest == kept.args_digest
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ('{"stringValue": ""}', ""),
+        ('{"intValue": "9223372036854775807"}', 2**63 - 1),
+        ('{"intValue": -9223372036854775808}', -(2**63)),
+        ('{"intValue": "seven"}', "seven"),
+        ('{"doubleValue": 1}', 1.0),
+        ('{"doubleValue": "0.5"}', 0.5),
+        ('{"doubleValue": 12345678901234567890123}', 12345678901234567890123.0),
+        ('{"doubleValue": "NaN"}', "NaN"),
+        ('{"doubleValue": NaN}', "NaN"),
+        ('{"doubleValue": "-Infinity"}', "-Infinity"),
+        ('{"doubleValue": Infinity}', "Infinity"),
+        ('{"doubleValue": "much"}', "much"),
+        ('{"boolValue": false}', False),
+        ('{"bytesValue": "AP8="}', "AP8="),
+        ('{"arrayValue": {}}', []),
+        ('{"arrayValue": {"values": [{"intValue": "1"}, {}]}}', [1, None]),
+        ('{"kvlistValue": {}}', {}),
+        ('{"kvlistValue": {"values": [{"key": "a", "value": {"boolValue": true}}]}}', {"a": True}),
+        ('{"kvlistValue": {"values": [{"key": "a"}]}}', {"a": None}),
+        ("{}", None),
+        ("null", None),
+        ('{"a new kind of value": 1}', None),
+        ('"bare"', None),
+    ],
+)
+def test_attribute_values(written: str, expected: Any) -> None:
+    made = span(1, "x", "TOOL", attributes={"tool.name": "t"})
+    made["attributes"].append({"key": "n", "value": "HERE"})
+    data = json.dumps(export(made)).replace('"HERE"', written)
+    (trace,) = traces(data, keep_content=True)
+    (step,) = trace.steps
+    assert (step.name, gaps(trace)) == ("t", {})
+    found = step.attributes["n"]
+    assert (found, type(found)) == (expected, type(expected))
+    json.dumps(step.attributes, allow_nan=False)

@@ -1,5 +1,6 @@
 """Facts about the real traces, counted here from the raw records and not by the reader."""
 
+import copy
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -9,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from otlp_data import edges, gaps, of_file, read, source
+from otlp_data import edges, of_file, read, source
 from shared_data import fixture, shared
+from trace_view import gaps
+from tracegraph.export.artifact import write_artifact
 from tracegraph.model.step import Step
 from tracegraph.model.trace import Trace, iterate
 
@@ -267,6 +270,59 @@ def test_base64_ids_of_a_third_party_file_are_told() -> None:
     assert gaps(trace) == {"otlp.nonstandard_id_encoding": 16}
     assert edges(trace, "span_parent") == edges(trace)
     assert [s.model for s in trace.steps if s.kind == "LLM"] == ["o1-2024-12-17"] * 6
+
+
+def test_spans_of_several_scopes_and_without_a_kind_are_steps_of_one_trace() -> None:
+    """A marker of the exporter's own (``quotient.end_of_trace``) is a span like any other."""
+    name = "traces/otlp_json_openinference/agentprism_smol_deep_research_agent.json"
+    requests = json.loads(shared(name).read_text(encoding="utf-8"))
+    groups = [group for request in requests for group in request["resourceSpans"]]
+    scopes = [scope for group in groups for scope in group["scopeSpans"]]
+    assert {scope["scope"]["name"] for scope in scopes} == {
+        "openinference.instrumentation.openai",
+        "quotient.sdk.python",
+    }
+    (trace,) = of_file(shared(name))
+    assert Counter(step.name for step in trace.steps) == Counter(
+        span["name"] for scope in scopes for span in scope["spans"]
+    )
+    kinds = {step.name: step.kind for step in trace.steps}
+    assert (kinds["quotient.end_of_trace"], kinds["main"]) == ("UNKNOWN", "UNKNOWN")
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "otlp_json_openinference/langgraph_gen",
+        "otlp_json_openllmetry/langgraph_gen",
+        "otlp_json_genai_maf",
+    ],
+)
+def test_the_order_of_the_spans_in_a_file_means_nothing(folder: str) -> None:
+    """Children come before their parents in what SDKs export; turned round the trace is the same.
+
+    Steps that begin at the same nanosecond have no order but that of the file: none of these do.
+    """
+    for path in files(folder):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        turned = copy.deepcopy(document)
+        for group in turned["resourceSpans"]:
+            group["scopeSpans"].reverse()
+            for scope in group["scopeSpans"]:
+                scope["spans"].reverse()
+        turned["resourceSpans"].reverse()
+        first, second = (
+            {trace.trace_id: _without_place(trace) for trace in iterate(read(source(each)))}
+            for each in (document, turned)
+        )
+        assert first == second, path.name
+
+
+def _without_place(trace: Trace) -> dict[str, Any]:
+    artifact: dict[str, Any] = json.loads(write_artifact(trace))
+    for key in ("file", "file_digest"):
+        artifact["trace"].pop(key)
+    return artifact
 
 
 def _failed(span: dict[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from shared_data import fixture
+from trace_view import gaps
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.peer_artifact.adapter import PeerArtifactAdapter
@@ -49,10 +50,6 @@ def read(data: bytes, *, strict: bool = False) -> Trace:
 
 def read_fixture(name: str) -> Trace:
     return read(fixture(f"peer_artifact/{name}").read_bytes(), strict=True)
-
-
-def gaps(trace: Trace) -> dict[str, int]:
-    return {gap.code: gap.count for gap in trace.gaps}
 
 
 def test_a_trace_of_spans() -> None:

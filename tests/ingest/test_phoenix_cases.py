@@ -5,30 +5,24 @@ producer says it dropped (part of 15), none of which gets through a Phoenix serv
 """
 
 import json
-import subprocess
-import sys
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from otlp_data import by_number, edges, gaps
+from case_files import case, write_huge_case
+from otlp_data import by_number, edges
 from phoenix_data import LINKS, from_otlp, one, page, read
-from shared_data import shared
+from trace_view import gaps
 from tracegraph.errors import RecordLimitError, StrictError
 from tracegraph.ingest.registry import detect
 from tracegraph.ingest.source import Source
 from tracegraph.model.trace import Trace
 
 
-def case(number: str, name: str = "input.json") -> bytes:
-    (folder,) = shared("cases").glob(f"{number}-*")
-    return (folder / name).read_bytes()
-
-
 def spans_of(number: str) -> list[dict[str, Any]]:
-    return from_otlp(json.loads(case(number)))
+    return from_otlp(json.loads(case(number).read_bytes()))
 
 
 def of_case(number: str) -> Trace:
@@ -70,7 +64,7 @@ def test_case_04_clocks() -> None:
 
 
 def test_case_05_duplicates_do_not_depend_on_their_order() -> None:
-    lines = [json.loads(line) for line in case("05", "input.jsonl").decode().splitlines()]
+    lines = [json.loads(line) for line in case("05", "input.jsonl").read_text().splitlines()]
     for order in permutations(from_otlp(*lines)):
         text = "".join(json.dumps(span) + "\n" for span in order)
         found = {trace.trace_id: trace for trace in read(text, "input.jsonl")}
@@ -150,9 +144,8 @@ def test_case_13_arguments() -> None:
 
 
 def test_case_15_huge_payload_and_thousands_of_siblings(tmp_path: Path) -> None:
-    (script,) = shared("cases").glob("15-*/make_input.py")
-    subprocess.run([sys.executable, str(script)], cwd=tmp_path, check=True)
-    spans = from_otlp(json.loads((tmp_path / "input.json").read_bytes()))
+    made = write_huge_case(tmp_path / "input.json")
+    spans = from_otlp(json.loads(made.read_bytes()))
     path = tmp_path / "page.json"
     path.write_text(json.dumps(page(spans)))
     before = path.read_bytes()

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from otlp_data import by_number, gaps
+from otlp_data import by_number
 from phoenix_data import GAP_PREFIXES, LINKS, MADE, facts, one, page, read
 from shared_data import ROOT, fixture
+from trace_view import gaps
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.phoenix.adapter import PhoenixAdapter

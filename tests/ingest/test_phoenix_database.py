@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from otlp_data import by_number, gaps
+from otlp_data import by_number
 from phoenix_data import MADE, database, made_database, read
+from trace_view import gaps
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.phoenix.adapter import PhoenixAdapter

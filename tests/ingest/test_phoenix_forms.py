@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from otlp_data import gaps
 from phoenix_data import LINKS, MADE, causes, facts, made_database, one, read
 from shared_data import fixture, shared
+from trace_view import gaps
 from tracegraph.errors import InputError, UnknownFormatError
 from tracegraph.ingest.phoenix.adapter import PhoenixAdapter
 from tracegraph.ingest.registry import detect

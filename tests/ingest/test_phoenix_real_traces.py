@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from otlp_data import gaps, of_file
+from otlp_data import of_file
 from phoenix_data import LINKS, causes, database, facts, made_database, read
 from shared_data import fixture, shared
+from trace_view import gaps
 from tracegraph.model.trace import Trace
 
 EXPORT = "traces/phoenix_export/h3_spans.jsonl"

@@ -17,9 +17,10 @@ import pytest
 
 import langgraph_files
 import phoenix_data
-from otlp_data import gaps, of_file
+from otlp_data import of_file
 from phoenix_data import causes, facts
 from shared_data import shared
+from trace_view import gaps
 from tracegraph.model.step import Step
 from tracegraph.model.trace import Trace
 

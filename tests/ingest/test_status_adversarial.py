@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from otlp_data import any_value, chat, exception, gaps, only, span, tool
+from otlp_data import any_value, chat, exception, only, span, tool
+from trace_view import gaps
 from tracegraph.model.trace import Trace
 
 OK, ERROR = {"code": 1}, {"code": "STATUS_CODE_ERROR"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shared_data import ROOT
+from shared_data import ROOT, fixture
 from tracegraph.errors import PatternError
 from tracegraph.pattern.fields import KINDS
 from tracegraph.pattern.parser import parse_file
@@ -27,6 +27,7 @@ MANDATORY = {
     "tool-retry-failure-near@1",
     "tool-repeat-failure-heuristic@1",
 }
+OF_THE_LIBRARY = {"soft-tool-error@1", "tool-loop@1"}  # of thirty, which follow the mandatory
 FOR_REVIEW = {"tool-failure", "plan-then-tool-failure", "tool-retry-failure"}
 
 
@@ -62,9 +63,20 @@ def test_shipped_form_is_the_parse_of_the_files() -> None:
     assert all(locked[f"{each.id}@{each.version}"].digest == digest(each) for each in parsed)
 
 
+def test_what_is_shipped_of_the_library_means_what_its_draft_does() -> None:
+    library = parse_file(fixture("patterns/library.tgp").read_text(encoding="utf-8"), "library")
+    drafts = {f"{each.pattern.id}@{each.pattern.version}": each.pattern for each in library}
+    for name in OF_THE_LIBRARY:
+        assert digest(preset(name)) == digest(drafts[name])
+
+
+def test_an_interrupt_is_information() -> None:
+    found = preset("interrupt@1")
+    assert (found.severity, found.confidence, found.export) == ("info", "exact", "query-only")
+
+
 def test_what_may_go_to_review() -> None:
-    mandatory = [each for each in presets() if f"{each.id}@{each.version}" in MANDATORY]
-    assert {each.id for each in mandatory if each.export == "review"} == FOR_REVIEW
+    assert {each.id for each in presets() if each.export == "review"} == FOR_REVIEW
 
 
 def test_every_preset_has_a_plan() -> None:

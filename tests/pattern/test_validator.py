@@ -73,6 +73,12 @@ def test_allowed(text: str) -> None:
             "unknown field 'nmae'; did you mean 'name'?",
         ),
         ('a: TOOL where trace.sorce == "x"', 1, 15, "'trace.sorce'; did you mean 'source'?"),
+        (
+            "a: TOOL where trace.attributes.reward == 0",
+            1,
+            15,
+            "run_id; tracegraph cypher asks for others: json_extract(t.attributes, '$.reward')",
+        ),
         ("a: TOOL return $a.nme", 1, 16, "did you mean 'name'?"),
         ("a: TOOL {3,} same name, arg", 1, 25, "unknown field 'arg'; did you mean 'args'?"),
         ("first: TOOL -> LLM where name == $frist.name", 1, 34, "'$frist'; did you mean 'first'?"),

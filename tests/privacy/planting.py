@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from enum import StrEnum
@@ -19,6 +20,8 @@ from typing import Any
 import ormsgpack
 
 from phoenix_data import made_database
+from tracegraph.ingest.source import Source
+from tracegraph.ingest.zip_file import ZipFile
 
 
 class Role(StrEnum):
@@ -34,28 +37,43 @@ UNHEARD_OF = "a member that nobody knows"
 """The place of the canaries in the keys and values of such members."""
 _TOKEN = "KANARI-{}-{}"
 _STRUCTURE = re.compile(
-    r"(.*[._])?ids?|\w*Ids?|.*_ns|dotted_order|(.*[._])?(type|kind|status|role|mode|code|version"
+    r"(.*[._])?ids?|\w*I[dD]s?|refType|duration|.*_ns|dotted_order|(.*[._])?(type|kind|status|role|mode|code|version"
     r"|level|language|encoding)|status_code|event_type|evidence|origin|(causal_)?fidelity|source|status_source"
     r"|cause|effect|src|dst|phase|subtype|runtime|langgraph_\w+|mime_type|environment|stopReason"
     r"|finishReason|edge_group\..*|ts|timestamp|method|message\.(source|target)_id|signals"
-    r"|gen_ai\.operation\.name|gen_ai\.task\.\w+|media_type|condition|docs|unit|file|file_digest"
+    r"|object|gen_ai\.operation\.name|gen_ai\.task\.\w+|media_type|condition|docs|unit|file|file_digest"
 )
 _SESSIONS = re.compile(r"session\.id|sessionId|gen_ai\.conversation\.id|session_identifier")
 _NAMES = re.compile(
-    r"(.*[._])?(name|model|model_name|agent|error_type|label|entity_name)|error\.type"
+    r"operationName|serviceName|(.*[._])?(name|model|model_name|agent|error_type|label|entity_name)|error\.type"
     r"|exception\.type|exception_type|member|team|mailbox|next|tools|to|scenario|deployment\.environment|unknown_fields"
 )
 _ERRORS = re.compile(
-    r"error|__error__|error_message|error_msg|status_message|statusMessage|exception\.message"
-    r"|exception_message|statusText"
+    r"error|__error__|otel\.status_description|error_message|error_msg|status_message|statusMessage|exception\.message"
+    r"|exception_message|exception_str|exception_info|statusText"
 )
 # What means something where it stands, and what is no text but a number, a time or an id.
 _WORDS = {"exception", "start", "end", "new_token", "message", "tool", "interrupt"}
 _NO_TEXT = re.compile(
     r"\s*|[-+.\d]+|[0-9a-fA-F-]{12,}|\d{4}-\d\d-\d\dT?[\d:. ]*.*|__\w+__|true|false|lc_run--.*"
 )
+_MESSAGES = {"message", "description"}
+_OF_ATTRIBUTES = {"key", "value", "type"}
+"""Members of an attribute, in OTLP without and in Jaeger with its type."""
+# AutoGen's executors say in the text itself that what follows is of a run that failed.
+_FAILED_RUN = re.compile(r"exitcode: [1-9]|The script ran, then exited with Unix exit code: [1-9]")
 _CALL = "'})"
 """How the text of a call ends in a log that has calls as text."""
+_COMMAND = ("swe_agent", "action")
+"""Where commands of a shell are, whose first words are their names."""
+_OWN: dict[tuple[str, str], Role | None] = {
+    ("claude_code", "sessionId"): None,  # the id of the trace
+    ("openai_agents", "server"): Role.NAME,
+    ("inspect_ai", "task"): Role.NAME,
+    ("inspect_ai", "function"): Role.NAME,
+    **{("inspect_ai", key): None for key in ("event", "action", "uuid")},
+}
+"""What keys of one format mean, which in others may hold anything."""
 
 
 class Planter:
@@ -82,10 +100,18 @@ class Planter:
         ]
         return "\n".join(planted).encode()
 
+    def archive(self, path: Path, target: Path) -> None:
+        """Write a ZIP file of JSON documents with canaries in each."""
+        file = ZipFile(Source.open(path, path.name))
+        with zipfile.ZipFile(target, "w") as made:
+            for name in file.names:
+                value = json.loads(bytes(file.read(name).data))
+                made.writestr(name, json.dumps(self.value(value, (path.parent.name, path.name))))
+
     def value(self, value: Any, place: tuple[str, ...], role: Role | None = None) -> Any:
         """Return any value with canaries in it."""
         if isinstance(value, dict):
-            return self._object(value, place)
+            return self._object(value, place, role)
         if isinstance(value, list):
             return [self.value(item, place, role) for item in value]
         if not isinstance(value, str):
@@ -93,7 +119,9 @@ class Planter:
         inner = _parsed(value)
         if inner is not None:
             return json.dumps(self.value(inner, place, role))
-        return self.text(value, place, role or role_of(place[-1], value))
+        own = (place[0], place[-1])
+        of_key = _OWN[own] if own in _OWN else role_of(place[-1], value)
+        return self.text(value, place, role or of_key)
 
     def text(self, text: str, place: tuple[str, ...], role: Role | None) -> str:
         """Return a text with a canary of its place in it; one of a name is that of the name."""
@@ -101,6 +129,8 @@ class Planter:
         if role is None or (is_name and not self.words):
             return text
         token = self._token(role, (text,) if is_name else place)
+        if (place[0], place[-1]) == _COMMAND:
+            return f"{text.split(maxsplit=1)[0]} {token}"
         if not self.words:
             return token
         said = f"ask {token}@corp.example for the password"
@@ -108,16 +138,21 @@ class Planter:
             return f"{text[: -len(_CALL)]} {said}{_CALL}"
         return f"{text} {said}" if is_name else f"{text}: {said}, it is {token}"
 
-    def _object(self, value: dict[str, Any], place: tuple[str, ...]) -> dict[str, Any]:
-        if value.keys() == {"key", "value"} and isinstance(value["key"], str):  # of OTLP
+    def _object(
+        self, value: dict[str, Any], place: tuple[str, ...], role: Role | None = None
+    ) -> dict[str, Any]:
+        if {"key", "value"} <= value.keys() <= _OF_ATTRIBUTES and isinstance(value["key"], str):
             return {**value, "value": self.value(value["value"], (*place, _plain(value["key"])))}
         if all(key.endswith(("Value", "_value")) for key in value) and value:
             return {key: self.value(item, place) for key, item in value.items()}
         is_failure = value.get("is_error") is True or value.get("status") == "error"
         planted = {}
         for key, item in value.items():
-            said = key in {"content", "output"} and is_failure
-            is_error = said or (key == "message" and place[-1] in {"error", "status"})
+            reported = isinstance(item, str) and _FAILED_RUN.match(item)
+            said = key in {"content", "output"} and bool(is_failure or reported)
+            said |= role is Role.ERROR and key in {"content", "text"}
+            said |= value.get("isApiErrorMessage") is True and key == "message"
+            is_error = said or (key in _MESSAGES and place[-1] in {"error", "status"})
             below = (*place, _plain(key))
             planted[key] = self.value(item, below, Role.ERROR if is_error else None)
         unknown = self._token(Role.BODY, (*place, UNHEARD_OF))
@@ -229,7 +264,8 @@ def role_of(key: str, text: str) -> Role | None:
 
 def _plain(key: str) -> str:
     """Return a key without the numbers of a flattened list, and a long one by its last parts."""
-    parts = [part for part in key.split(".") if not part.isdigit()]
+    # Elasticsearch takes no dots: Jaeger writes another sign.
+    parts = [part for part in key.replace("@", ".").split(".") if not part.isdigit()]
     return ".".join(parts[-2:]) if parts[-1:] in (["name"], ["id"], ["type"]) else ".".join(parts)
 
 

@@ -84,7 +84,7 @@ def test_a_warm_load_imports_no_more_than_it_needs(tmp_path: Path, cache: Path) 
     )
     _, heavy, ingest, reads = done.stdout.splitlines()
     assert heavy == reads == "[]"
-    light = ["companions", "discover", "registry", "source"]
+    light = ["companions", "compression", "discover", "limits", "registry", "source"]
     assert ingest == str([f"tracegraph.ingest.{name}" for name in light])
 
 

@@ -27,6 +27,7 @@ from tracegraph.model.columns import Columns
 from tracegraph.model.draft import Draft
 from tracegraph.model.run_status import run_status
 from tracegraph.model.seal import SEALED_GAPS, seal
+from tracegraph.model.session_run import TRACES
 
 CONTRACT = "trace-artifact.v1"
 _Record = TypeVar("_Record")
@@ -225,8 +226,11 @@ def _derived_header(record: ArtifactRecord, columns: Columns) -> Iterator[Proble
 def _status(record: ArtifactRecord, columns: Columns) -> Iterator[Problem]:
     """Yield that a run is called ok against its own steps.
 
-    A source may record that a run failed of which no step did, so that is no contradiction.
+    A source may record that a run failed of which no step did, so that is no contradiction. Of a
+    session its last trace speaks, and which steps were that one's is not told.
     """
+    if TRACES in (record.trace.attributes or {}):
+        return
     contained = np.array([record.trace.contained is not False])
     status = run_status(columns.steps, columns.causes, columns.offsets, contained)
     if status[0] == STATUS_CODE["error"]:

@@ -64,10 +64,18 @@ Examples:
 
 def check(
     current: Annotated[
-        str, typer.Argument(metavar="CURRENT", help="The run that is judged: a path, or PATH#ID.")
+        str,
+        typer.Argument(
+            metavar="CURRENT",
+            help="The run that is judged: a file, FILE#ID, CORPUS#ID, or, also of a folder, "
+            "PATH#session=ID.",
+        ),
     ],
     baseline: Annotated[
-        str, typer.Option("--baseline", metavar="B", help="The run that it is compared with.")
+        str,
+        typer.Option(
+            "--baseline", metavar="B", help="The run that it is compared with, named likewise."
+        ),
     ],
     rule: Annotated[
         list[str],
@@ -113,7 +121,8 @@ def check(
         raise UsageError("standard input can be read once: name a file for one of the runs")
     bound = TABLE_LIMIT if limit is None and form in {CheckForm.TABLE, CheckForm.MD} else limit
     reading = partial(loaded, keep=keep, strict=strict, cache=not no_cache)
-    with reading(paths[:1]) as of_current, reading(paths[1:]) as of_baseline:
+    said = paths[0] == paths[1]  # what was not read of the one path is not said twice
+    with reading(paths[:1]) as of_current, reading(paths[1:], quiet=said) as of_baseline:
         files = filter(None, (pattern_file(each.partition(":")[2]) for each in rule))
         read = [*inputs(of_current), *inputs(of_baseline), *files]
         told = check_runs((current, of_current), (baseline, of_baseline), rules, bound)

@@ -55,9 +55,9 @@ Examples:
 
 def cypher(
     query: Annotated[
-        str,
+        str | None,
         typer.Argument(metavar="QUERY", help="A statement; without it, on a terminal, a shell."),
-    ],
+    ] = None,
     paths: Annotated[
         list[str] | None,
         typer.Argument(metavar="PATHS", help="Files, folders (recursive), globs, - or a corpus."),
@@ -81,6 +81,8 @@ def cypher(
     """
     from tracegraph.workflows.cypher import report_cypher, typed_parameters
 
+    if query is None:
+        raise UsageError("no traces are named: tracegraph cypher QUERY PATHS")
     statement, sources = _split(query, paths or [])
     shape = form_of(form, output)
     values = typed_parameters(parameters(param))

@@ -65,7 +65,8 @@ def diff(
     bound = listed(limit, shape)
     texts = {Format.TABLE: diff_lines, Format.MD: diff_markdown}
     reading = partial(loaded, keep=keep, strict=strict, cache=not no_cache)
-    with reading(paths[:1]) as of_a, reading(paths[1:]) as of_b:
+    said = paths[0] == paths[1]  # what was not read of the one path is not said twice
+    with reading(paths[:1]) as of_a, reading(paths[1:], quiet=said) as of_b:
         read = [*inputs(of_a), *inputs(of_b)]
         result = compare_traces((a, of_a), (b, of_b), structure=structure)
         if shape in texts:

@@ -9,6 +9,7 @@ import typer
 from tracegraph.cli.artifact import RedactOption, kept, save
 from tracegraph.cli.emit import emit, notice
 from tracegraph.cli.loading import disclose, loaded, progress
+from tracegraph.cli.mapping import MapOption, TemplateOption, write_map_template
 from tracegraph.cli.options import (
     FormatOption,
     Keep,
@@ -21,6 +22,7 @@ from tracegraph.export.table import Format
 
 if TYPE_CHECKING:
     from tracegraph.corpus.corpus import Corpus
+    from tracegraph.ingest.adapter import ReadOptions
 
 EXAMPLES = """\b
 Examples:
@@ -28,6 +30,8 @@ Examples:
   tracegraph ingest examples/traces --into corpus
   tracegraph ingest examples/traces/react_ok.otlp.json -o react_ok.json
   tracegraph ingest --sqlite checkpoints.sqlite --thread A -o A.json
+  tracegraph ingest --map-template examples/home-made/steps.jsonl -o steps.map.toml
+  tracegraph ingest examples/home-made/steps.jsonl --map steps.map.toml --into corpus
 """
 
 
@@ -83,6 +87,8 @@ def ingest(
     trace: Annotated[
         str | None, typer.Option("--trace", metavar="ID", help="Which trace, with -o.")
     ] = None,
+    map_file: MapOption = None,
+    map_template: TemplateOption = False,
     form: FormatOption = None,
     redact_errors: RedactOption = False,
     strict: StrictOption = False,
@@ -94,19 +100,51 @@ def ingest(
     A corpus holds the traces as Parquet and the graph for Cypher; run it again to bring it up to
     date. Without --into and -o the cache is brought up to date. What was read is said either way.
 
+    --map reads home-made logs by a mapping, and says which columns and values it did not use;
+    --map-template writes one to start from.
+
     --sqlite with --thread writes one thread, to <id>.json here unless -o names a file. Reading a
     database never runs code, but for --graph.
     """
+    if map_template:
+        beside = {"--map": map_file, "--into": into, "--trace": trace, "--sqlite": sqlite}
+        write_map_template(paths or [], output, {**beside, "--format": form})
+        return
     database = _Database(sqlite, thread, error_channel, graph)
     _refuse_senseless(paths or [], database, into, output, trace, form)
     policy = kept(keep, redact_errors)
+    options = _mapped_by(map_file, paths or [], output)
     if into is not None:
-        _make_corpus(paths or [], database, into, form, policy, strict)
+        _make_corpus(paths or [], database, into, form, policy, strict, options)
     elif paths:
-        with loaded(paths, keep=policy, strict=strict, cache=not no_cache, quiet=True) as corpus:
+        with loaded(
+            paths, keep=policy, strict=strict, cache=not no_cache, quiet=True, options=options
+        ) as corpus:
             _report_or_write(corpus, trace, paths[0], output, form, policy)
     else:
         _read_database(database, output, form, policy, strict, not no_cache)
+
+
+def _mapped_by(
+    map_file: Path | None, paths: list[str], output: Path | None
+) -> "ReadOptions | None":
+    """Return how a mapping reads the paths, None where there is no mapping.
+
+    Raises:
+        UsageError: there are no paths for it, or the mapping is to be overwritten.
+        InputError: it cannot be read, or there is a corpus among the paths.
+    """
+    if map_file is None:
+        return None
+    if not paths:
+        raise UsageError(f"--map {map_file} reads logs: name them as PATHS")
+    from tracegraph.export.output import refuse_input
+    from tracegraph.workflows.mapping import mapped_by, refuse_corpora
+
+    if output is not None:
+        refuse_input(output, [map_file])
+    refuse_corpora(paths)
+    return mapped_by(map_file)
 
 
 def _make_corpus(
@@ -116,6 +154,7 @@ def _make_corpus(
     form: Format | None,
     keep: Keep,
     strict: bool,
+    options: "ReadOptions | None",
 ) -> None:
     from tracegraph.workflows.ingest import build_corpus, refuse_no_database
 
@@ -123,7 +162,9 @@ def _make_corpus(
         refuse_no_database(database.path)
         paths = [database.path]
     with progress() as heard:
-        corpus = build_corpus(paths, into, keep=keep.value, strict=strict, progress=heard)
+        corpus = build_corpus(
+            paths, into, keep=keep.value, strict=strict, progress=heard, options=options
+        )
     with corpus:
         for text in corpus.notices:
             notice(text)
@@ -165,20 +206,29 @@ def _report_or_write(
     form: Format | None,
     keep: Keep,
 ) -> None:
+    from tracegraph.export.mapping import mapping_rows
     from tracegraph.workflows.traces import select_trace
 
     if output is None:
         _report(corpus, form)
         return
     disclose(corpus)
+    for what, which, where in mapping_rows(corpus):
+        notice(f"{what}: {which}: {where}")
     save(corpus, select_trace(corpus, trace, name, "--trace ID"), output, keep)
 
 
 def _report(corpus: "Corpus", form: Format | None) -> None:
     from tracegraph.export.ingest import ingest_report
-    from tracegraph.workflows.traces import totals
+    from tracegraph.export.text import counted
+    from tracegraph.ingest.registry import NO_FORMAT, known_formats
+    from tracegraph.workflows.traces import formats, totals
 
-    emit(ingest_report(corpus, totals(corpus)), form or Format.TABLE, None)
+    report = ingest_report(corpus, totals(corpus), formats(corpus))
+    emit(report, form or Format.TABLE, None)
+    unknown = sum(file.reason == NO_FORMAT for file in corpus.skipped)
+    if unknown:
+        notice(f"{counted(unknown, 'file')} of {NO_FORMAT}; {known_formats()}")
 
 
 def _refuse_senseless(

@@ -12,6 +12,7 @@ from tracegraph.cli.options import Keep
 if TYPE_CHECKING:
     from tracegraph.corpus.corpus import Corpus
     from tracegraph.graph.session import GraphSession
+    from tracegraph.ingest.adapter import ReadOptions
     from tracegraph.workflows.request import Progress
 
 _NAMED = 5
@@ -20,13 +21,26 @@ _NAMED = 5
 
 @contextmanager
 def loaded(
-    paths: Sequence[str], *, keep: Keep, strict: bool, cache: bool, quiet: bool = False
+    paths: Sequence[str],
+    *,
+    keep: Keep,
+    strict: bool,
+    cache: bool,
+    quiet: bool = False,
+    options: "ReadOptions | None" = None,
 ) -> "Iterator[Corpus]":
     """Give the traces that paths hold, and say what was not read unless told to be quiet."""
     from tracegraph.workflows.load import load
 
     with progress() as heard:
-        corpus = load(paths, keep=keep.value, strict=strict, cache=cache, progress=heard)
+        corpus = load(
+            paths,
+            keep=keep.value,
+            strict=strict,
+            cache=cache,
+            progress=heard,
+            options=options,
+        )
     with corpus:
         if not quiet:
             disclose(corpus)

@@ -139,6 +139,9 @@ _WrongUsage: type[Exception] = typer.BadParameter.__bases__[0]
 """What Typer raises for wrong usage; of this kind it exports only one by name."""
 
 
+_MAP_FIRST = "read the log first: tracegraph ingest PATHS --map FILE --into CORPUS"
+
+
 def _explain_usage(error: Any) -> int:
     """Say in one line what is wrong, where Typer would take four; its help stays as it is."""
     message = error.format_message()
@@ -147,6 +150,8 @@ def _explain_usage(error: Any) -> int:
         return TracegraphError.exit_code
     command = error.ctx.command_path if error.ctx else "tracegraph"
     said = message.replace("Value error, ", "").rstrip(".")
+    if getattr(error, "option_name", None) == "--map":
+        said = f"No such option: --map; {_MAP_FIRST}"
     return _failed(f"{said}; see: {command} --help")
 
 

@@ -43,7 +43,11 @@ Paths = Annotated[
     typer.Argument(metavar="PATHS", help="Files, folders (recursive), globs, - or a corpus."),
 ]
 TraceArgument = Annotated[
-    str, typer.Argument(metavar="TRACE", help="A path, or PATH#ID where it holds many traces.")
+    str,
+    typer.Argument(
+        metavar="TRACE",
+        help="A path, or PATH#ID where it holds many traces; PATH#session=ID is all of a session.",
+    ),
 ]
 FormatOption = Annotated[
     Format | None,

@@ -32,8 +32,9 @@ def why(
 ) -> None:
     """Say on one screen why a run failed: where it began, because of what, what is not known.
 
-    Ends with the command to run next. A healthy run takes one line. A local answer: names and error
-    text stand as recorded; tracegraph analyze makes a report to pass on.
+    Also where to look first, by structure alone, in a run without a failing step too. Ends with the
+    command to run next. A healthy run takes one line. A local answer: names and error text stand as
+    recorded; tracegraph analyze makes a report to pass on.
     """
     from tracegraph.export.why import why_report
     from tracegraph.export.why_text import why_lines

@@ -41,6 +41,8 @@ class Corpus:
         directory: where it lies; None in memory.
         notices: what people should know of how it was read, one sentence each.
         private_graph: a graph that was built for this process only.
+        opened: names of the files that were looked into for this answer; all others are as they
+            were when they were read.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Corpus:
         self.parts = tuple(parts)
         self._awake: OrderedDict[int, Segment] = OrderedDict()
         self.private_graph: Path | None = None
+        self.opened: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         place = f" in {self.directory}" if self.directory else ""

@@ -4,6 +4,9 @@ Ids are unique in a file, not in a corpus: another source, or another file of th
 use the same one. Such traces are shown with as much behind the ``@`` as tells them apart.
 """
 
+from collections.abc import Iterable
+from itertools import islice
+
 from tracegraph.corpus.corpus import Corpus
 from tracegraph.corpus.labels import Labels
 from tracegraph.corpus.texts import Texts
@@ -11,6 +14,8 @@ from tracegraph.errors import UsageError
 from tracegraph.model.trace import Trace
 
 _SHOWN = 10
+_FEW = 3
+_COMPARED = 10_000
 
 
 def find_trace(corpus: Corpus, reference: str) -> Trace:
@@ -28,11 +33,31 @@ def find_trace(corpus: Corpus, reference: str) -> Trace:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise UsageError(f"no trace {reference!r}; see: tracegraph traces")
+        known = (name for _, columns in corpus.segments for name in columns.trace_id)
+        near = closest(reference, known) or _those_there(corpus)
+        raise UsageError(f"no trace {reference!r}{near}")
     labels = Labels(corpus)
     names = [labels.of(trace.columns, trace.index) for trace in found]
     shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
     raise UsageError(f"{reference!r} is ambiguous, {len(found)} traces fit: {shown}")
+
+
+def closest(text: str, known: Iterable[str]) -> str:
+    """Return what may have been meant, as the end of a message; empty where nothing is near.
+
+    Only the first 10,000 are compared, in half a second: more would be waited for.
+    """
+    from difflib import get_close_matches
+
+    found = get_close_matches(text, dict.fromkeys(islice(known, _COMPARED)), n=3)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+def _those_there(corpus: Corpus) -> str:
+    """Return which traces there are, where they are few."""
+    if not 0 < corpus.trace_count <= _FEW:
+        return "; see: tracegraph traces"
+    return f"; there is {', '.join(trace.trace_id for trace in corpus.traces())}"
 
 
 def _matches(corpus: Corpus, text: str, *, exact: bool) -> list[Trace]:

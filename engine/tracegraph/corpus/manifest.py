@@ -14,6 +14,7 @@ import msgspec
 from tracegraph.corpus.durable import replacing
 from tracegraph.corpus.policy import Keep
 from tracegraph.errors import CorpusError, system_reason
+from tracegraph.model.unmapped import Unmapped
 
 MANIFEST = "corpus.json"
 FORMAT_VERSION = 1
@@ -33,14 +34,17 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         name: how people know it.
         root: what was named and led to it: an absolute path or glob; empty for a stream.
         path: where it lies; empty for a stream, which cannot be read again.
-        size: bytes when it was read; -1 for a stream, and for a file that could not be opened.
+        size: bytes when it was read; -1 for a stream, and for a file that could not be opened, or
+            not read for want of a library.
         mtime_ns: time of its last change when it was read.
         beside: of a database, the same two of each file beside it that may hold content.
-        digest: digest of its bytes.
-        adapter: the format that it was read as; empty if it was skipped.
+        digest: digest of its bytes; empty if it was skipped and its time tells when it changes.
+        adapter: the format that it has; empty if it has none that is known.
         gaps: losses that belong to the file and to no trace of it.
         skipped: why it was skipped; empty if it was read.
         lost: it was skipped although it may hold traces.
+        mapping: digest of the mapping that it was, or was to be, read by; empty if there was none.
+        unmapped: what that mapping left of it.
     """
 
     id: int
@@ -55,6 +59,8 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     gaps: dict[str, int] = {}
     skipped: str = ""
     lost: bool = False
+    mapping: str = ""
+    unmapped: Unmapped | None = None
 
 
 class SegmentEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +105,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the segments carry the Parquet record for other programs."""
     record_limit: int = 0
     """Largest record that was admitted: with another limit skipped files are tried again."""
+    unpacked_limit: int = 0
+    """Bytes that a compressed file could unpack to; the same holds for it."""
     adapters: dict[str, int] = {}
     """Version of each adapter that was there."""
     roots: tuple[str, ...] = ()

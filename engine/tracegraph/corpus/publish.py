@@ -108,4 +108,6 @@ def combined(corpora: Sequence[Corpus]) -> Corpus:
         next_file=shift,
         next_segment=len(parts),
     )
-    return Corpus(whole, parts, None, [n for corpus in corpora for n in corpus.notices])
+    together = Corpus(whole, parts, None, [n for corpus in corpora for n in corpus.notices])
+    together.opened = frozenset().union(*(corpus.opened for corpus in corpora))
+    return together

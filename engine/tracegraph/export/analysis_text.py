@@ -10,6 +10,7 @@ from tracegraph.analysis.metrics import Measure, Metrics
 from tracegraph.analysis.patterns import PatternMatches
 from tracegraph.export.aliases import alias, gap_code
 from tracegraph.export.analysis import Analysed, incident_counts
+from tracegraph.export.cause_text import told_once
 from tracegraph.export.disclosures import disclosures
 from tracegraph.export.text import counted, visible
 from tracegraph.model.codes import EVIDENCE, KINDS, ORIGINS
@@ -85,10 +86,9 @@ def _incident(analysis: Analysis, incident: Incident, number: int) -> Iterator[s
         by = incident.recovered_by
         yield f"   recovered by {_step(analysis, by.row)}: {RECOVERY[by.basis]}"
     causes = analysis.causes_of(incident)
-    for cause in causes.listed:
+    for cause, effects in told_once(columns, incident.origin, causes.listed):
         known = f"{EVIDENCE[cause.evidence]}, {ORIGINS[cause.origin]}"
-        effect = "" if cause.effect == incident.origin else f" for @{columns.step_id[cause.effect]}"
-        yield f"   because of {_step(analysis, cause.cause)} ({known}){effect}"
+        yield f"   because of {_step(analysis, cause.cause)} ({known}){effects}"
     if causes.more:
         yield f"   and {counted(causes.more, 'more cause')} further back"
     if not causes.listed and not incident.propagation:

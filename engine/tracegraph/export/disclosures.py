@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from tracegraph.analysis.analysis import Analysis
 from tracegraph.analysis.comparison import Comparison
 from tracegraph.export.aliases import alias
+from tracegraph.export.ending import ending
 from tracegraph.export.text import counted
-from tracegraph.model.codes import SIGNAL_BIT
+from tracegraph.model.codes import DERIVED, SIGNAL_BIT
 
 _LAST_ATTEMPTS = "langgraph.last_attempts_only"
 _FIDELITY = {
@@ -14,6 +15,7 @@ _FIDELITY = {
     "more causes may be missing",
     "order_only": "the source records the order of steps: their causes are derived from it",
 }
+_NOTHING_DERIVED = "the source records the order of steps: causes may be missing"
 
 
 def disclosures(
@@ -22,15 +24,20 @@ def disclosures(
     """Yield code and sentence of what limits an analysis."""
     trace = analysis.trace
     if trace.fidelity in _FIDELITY:
-        yield f"fidelity.{trace.fidelity}", _FIDELITY[trace.fidelity]
+        is_derived = bool((analysis.columns.causes.evidence >= DERIVED).any())
+        is_bare = trace.fidelity == "order_only" and not is_derived
+        said = _NOTHING_DERIVED if is_bare else _FIDELITY[trace.fidelity]
+        yield f"fidelity.{trace.fidelity}", said
     if trace.cyclic:
         yield (
             "run.cyclic_causes",
             "the causes form a cycle: edges against the order were not followed",
         )
     if trace.status == "unset":
+        how = ending(trace, alias)
+        only = f", only how it stopped ({how})" if how else ""
         so = ": no incident is called fatal" if analysis.incidents else ""
-        yield "run.end_unknown", f"how the run ended is not recorded{so}"
+        yield "run.end_unknown", f"whether the run ended well is not recorded{only}{so}"
     if trace.status == "error" and not any(i.state == "fatal" for i in analysis.incidents):
         yield "run.failure_not_located", "the run failed, and no failing step leads to its end"
     if analysis.unknown_outcomes:

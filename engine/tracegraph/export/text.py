@@ -10,6 +10,8 @@ from collections.abc import Mapping
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _MARKDOWN = str.maketrans({char: "\\" + char for char in "\\`*[]|"} | {"<": "&lt;", "&": "&amp;"})
+_MOST_GAPS = 8
+"""Codes that the end of a sentence names."""
 
 
 def visible(text: str) -> str:
@@ -43,10 +45,16 @@ def counted(number: int, noun: str, plural: str = "s") -> str:
 
 
 def gaps_text(gaps: Mapping[str, int]) -> str:
-    """Return the end of a sentence that says what was lost or noticed; empty if nothing was."""
+    """Return the end of a sentence that says what was lost or noticed; empty if nothing was.
+
+    Of many codes it has the most frequent, and says how many more there are and what lists them.
+    """
     if not gaps:
         return ""
-    return "; gaps: " + ", ".join(f"{code} {gaps[code]}" for code in sorted(gaps))
+    named = sorted(gaps, key=lambda code: (-gaps[code], code))[:_MOST_GAPS]
+    more = len(gaps) - len(named)
+    rest = f" and {counted(more, 'more code')} (tracegraph ingest lists all)" if more else ""
+    return "; gaps: " + ", ".join(f"{code} {gaps[code]}" for code in sorted(named)) + rest
 
 
 def _char_width(char: str) -> int:

@@ -28,11 +28,27 @@ _ALWAYS = ("step_id", "seq", "kind", "name", "status", "depth", "parent", "paren
 
 @dataclass(frozen=True, slots=True)
 class ListedTrace:
-    """A trace, what people call it, and its number of failing steps."""
+    """A trace, what people call it, and its number of failing steps.
+
+    Attributes:
+        trace: the trace, or the run that the traces of a session make together.
+        label: what people call it, and write behind ``#``.
+        error_count: failing steps.
+        parts: the traces that a session's run was made of, all in the same columns.
+        rows: for each step of such a run, by seq, its row in those.
+    """
 
     trace: Trace
     label: str
     error_count: int
+    parts: Sequence[Trace] = ()
+    rows: Sequence[int] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of the files that it was read from."""
+        files = dict.fromkeys(part.file for part in self.parts or (self.trace,))
+        return tuple(file for file in files if file is not None)
 
 
 @dataclass(frozen=True, slots=True)

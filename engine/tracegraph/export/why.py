@@ -4,16 +4,18 @@ A local answer: names and error text stand as recorded, outside the privacy prof
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
 from tracegraph.analysis.analysis import Analysis
+from tracegraph.analysis.candidates import PLACES, Candidate
 from tracegraph.analysis.causes import Cause
 from tracegraph.analysis.incidents import Incident
 from tracegraph.export.analysis import incident_counts
+from tracegraph.export.candidates import candidate_reason
 from tracegraph.export.disclosures import disclosures
-from tracegraph.export.next_step import next_command
+from tracegraph.export.next_step import explain_command
 from tracegraph.export.table import Report, Table
 from tracegraph.model.codes import EVIDENCE, ORIGINS
 from tracegraph.model.columns import Columns
@@ -34,19 +36,33 @@ class Why:
     Attributes:
         label: what people call the trace.
         analysis: its incidents and how they ended.
+        candidates: where to look first, best first.
         path: where the trace was read from, as it was named.
         is_alone: it is the only trace there.
     """
 
     label: str
     analysis: Analysis
+    candidates: tuple[Candidate, ...]
     path: str
     is_alone: bool
 
     @property
     def command(self) -> str | None:
-        """What to run next; None where nothing failed."""
-        return next_command(self.path, None if self.is_alone else self.label, self.analysis)
+        """What to run next; None of a healthy run."""
+        if self.is_healthy or not self.candidates:
+            return None
+        row = self.candidates[0].row if self.first is None else self.first.origin
+        label = None if self.is_alone else self.label
+        return explain_command(self.path, label, self.analysis.columns.step_id[row])
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether there is nothing to tell: no failure, no sign of one, nothing unknown or said."""
+        analysis = self.analysis
+        has_sign = any(candidate.reason not in PLACES for candidate in self.candidates)
+        is_known = analysis.outcomes_known and next(self.not_known(), None) is None
+        return is_known and not (analysis.incidents or analysis.evaluations or has_sign)
 
     @property
     def first(self) -> Incident | None:
@@ -86,6 +102,8 @@ def why_report(why: Why) -> Report:
                 {"state": each.state, "origin": _failing(analysis.columns, each.origin)}
                 for each in why.others
             ],
+            "candidates": [_candidate(analysis.columns, each) for each in why.candidates],
+            "evaluations": [asdict(each) for each in analysis.evaluations],
             "not_known": [{"code": code, "text": text} for code, text in why.not_known()],
             "next": why.command,
         }
@@ -121,6 +139,16 @@ def _cause(columns: Columns, cause: Cause) -> Item:
         "cause": _step(columns, cause.cause),
         "origin": ORIGINS[cause.origin],
         "evidence": EVIDENCE[cause.evidence],
+    }
+
+
+def _candidate(columns: Columns, candidate: Candidate) -> Item:
+    about = candidate.about
+    return {
+        "step": _step(columns, candidate.row),
+        "reason": candidate.reason,
+        "about": None if about is None else _step(columns, about),
+        "text": candidate_reason(columns, candidate),
     }
 
 

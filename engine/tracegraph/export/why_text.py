@@ -7,17 +7,25 @@ from collections.abc import Iterator
 from itertools import islice
 
 from tracegraph.analysis.analysis import Analysis
+from tracegraph.analysis.candidates import PLACES
 from tracegraph.analysis.incidents import STATES, Incident
 from tracegraph.export.analysis import incident_counts
 from tracegraph.export.analysis_text import RECOVERY
+from tracegraph.export.candidates import candidate_reason, step_text
+from tracegraph.export.cause_text import told_once
+from tracegraph.export.ending import ending
 from tracegraph.export.next_step import next_line
-from tracegraph.export.text import counted, visible
+from tracegraph.export.text import counted, shortened, visible
 from tracegraph.export.tree import failure
 from tracegraph.export.why import MOST_PASSED_ON, Why
 from tracegraph.model.codes import EVIDENCE, ORIGINS
 from tracegraph.model.step import Step
 
-_ENDED = {"ok": "ended ok", "error": "failed", "unset": "has no recorded end"}
+MOST_CANDIDATES = 3
+"""Candidates, and evaluations, that are shown; how many more there are is said."""
+LONGEST_JUDGEMENT = 200
+"""Characters of an evaluation that are shown."""
+_ENDED = {"ok": "ended ok", "error": "failed", "unset": "has no recorded outcome"}
 _STATE = {
     "fatal": "It ended the run.",
     "unresolved": "It neither ended the run nor was made up for.",
@@ -40,6 +48,9 @@ def _lines(why: Why) -> Iterator[str]:
     more = len(analysis.incidents) - 1 - len(why.others)
     if more > 0:
         yield f"and {counted(more, 'more incident')}: tracegraph analyze lists them"
+    yield from _judgements(analysis)
+    if not why.is_healthy:
+        yield from _candidates(why)
     for _, text in why.not_known():
         yield f"not known: {text}"
     if why.command is not None:
@@ -48,7 +59,9 @@ def _lines(why: Why) -> Iterator[str]:
 
 def _headline(why: Why) -> str:
     analysis = why.analysis
-    run = f"{why.label} {_ENDED[analysis.trace.status]}"
+    status, how = analysis.trace.status, ending(analysis.trace)
+    ended = f"stopped ({how})" if how and status == "unset" else _ENDED[status]
+    run = f"{why.label} {ended}"
     if why.first is None:
         known = "no step failed" if analysis.outcomes_known else "no failure is recorded"
         return f"{run}: {known} in {counted(len(analysis.trace), 'step')}"
@@ -71,14 +84,39 @@ def _incident(analysis: Analysis, incident: Incident) -> Iterator[str]:
     else:
         yield _STATE[incident.state]
     causes = analysis.causes_of(incident)
-    for cause in causes.listed:
+    for cause, effects in told_once(columns, incident.origin, causes.listed):
         known = f"[{EVIDENCE[cause.evidence]}: {ORIGINS[cause.origin]}]"
-        effect = "" if cause.effect == incident.origin else f" for @{columns.step_id[cause.effect]}"
-        yield f"because of {_step(analysis, cause.cause)} {known}{effect}"
+        yield f"because of {_step(analysis, cause.cause)} {known}{effects}"
     if causes.more:
         yield f"and {counted(causes.more, 'more cause')} further back"
     if not causes.listed:
         yield "because of: no cause is recorded" + (" but what it ran in" if passed_on else "")
+
+
+def _candidates(why: Why) -> Iterator[str]:
+    """Yield where to look first; beside a sign, in a run with a failure, a mere place is noise."""
+    columns, listed = why.analysis.columns, why.candidates[:MOST_CANDIDATES]
+    signs = [each for each in listed if each.reason not in PLACES]
+    shown = signs if signs and why.first is not None else listed
+    of_all = ""
+    if len(shown) < len(why.candidates):
+        of_all = f"{len(shown)} of {len(why.candidates)}, all with --format json; "
+    if shown:
+        yield f"where to look first ({of_all}by structure alone, not known to be the cause):"
+    for number, candidate in enumerate(shown, 1):
+        reason = candidate_reason(columns, candidate)
+        yield f"{number}. {step_text(columns, candidate.row)}: {reason}"
+
+
+def _judgements(analysis: Analysis) -> Iterator[str]:
+    for each in analysis.evaluations[:MOST_CANDIDATES]:
+        said = (each.name, each.label, each.score)
+        place = "" if each.step_id is None else f" @{each.step_id}"
+        text = " ".join(str(value) for value in said if value is not None)
+        yield f"judged afterwards: {shortened(text, LONGEST_JUDGEMENT)}{place}"
+    more = len(analysis.evaluations) - MOST_CANDIDATES
+    if more > 0:
+        yield f"and {counted(more, 'more judgement')}: tracegraph analyze lists them"
 
 
 def _failing(analysis: Analysis, row: int) -> str:
@@ -88,5 +126,4 @@ def _failing(analysis: Analysis, row: int) -> str:
 
 
 def _step(analysis: Analysis, row: int) -> str:
-    step = Step(analysis.columns, row)
-    return f"{step.kind} {step.name or '(no name)'} @{step.step_id}"
+    return step_text(analysis.columns, row)

@@ -8,11 +8,17 @@ from typing import Any, Final
 _UNKNOWN: Final = re.compile(
     r"Cannot find property (?P<property>\S+) for |Table (?P<table>\S+) does"
 )
+_PART_OF_TEXT: Final = re.compile(
+    r"(?P<value>\w+\.(?:attributes|gaps)) has data type STRING but \(NODE"
+)
 _SCHEMA: Final = "; :schema lists them in the shell that 'tracegraph cypher PATHS' opens"
 
 
 def hinted(message: str, connection: Any) -> str:
     """Return a message of the engine with the nearest name, or where all are listed."""
+    if part := _PART_OF_TEXT.search(message):
+        said = f"{part['value']} is JSON as text: json_extract({part['value']}, '$.NAME') reads it"
+        return f"{message.rstrip('.')}; {said}"
     found = _UNKNOWN.search(message)
     return message if found is None else message.rstrip(".") + _hint(found, connection)
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tracegraph.ingest.source import Source
 from tracegraph.model.draft import Draft
+
+if TYPE_CHECKING:
+    from tracegraph.ingest.mapped.field_map import FieldMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class ReadOptions:
             with one runs the code of that module.
         state_of: ids of steps whose attributes are to hold the state that they ran from, where the
             source keeps states (:mod:`tracegraph.ingest.langgraph.given`); with ``keep_content``.
+        mapping: read every file as a home-made log, by this mapping, whatever it looks like.
     """
 
     keep_content: bool = False
@@ -29,6 +33,7 @@ class ReadOptions:
     error_channel: str = "error"
     graph: str | None = None
     state_of: frozenset[str] = frozenset()
+    mapping: "FieldMap | None" = None
 
 
 class Adapter(Protocol):

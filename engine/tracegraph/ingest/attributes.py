@@ -1,12 +1,13 @@
 """Attributes of a span, read by name under all the names that a fact goes by."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import msgspec
 
 from tracegraph.ingest.otlp.records import AnyValue, plain
+from tracegraph.model.codes import UNKNOWN
 
 _decode = msgspec.json.Decoder(AnyValue).decode
 LARGEST = 2**63 - 1
@@ -104,6 +105,11 @@ def dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def text_of(value: Any) -> str | None:
+    """Return a body as text: itself, or JSON; None where there is none."""
+    return value if value is None or isinstance(value, str) else dump(value)
+
+
 def whole_number(value: Any) -> int | None:
     """Read a count, however it was written: 25, "25", 25.0; None where it is none."""
     if isinstance(value, str):
@@ -118,3 +124,9 @@ def whole_number(value: Any) -> int | None:
             return None
         value = int(value)
     return value if 0 <= value <= LARGEST else None
+
+
+def total_of(counts: Sequence[int]) -> int:
+    """Return the sum of counts; -1 where one of them is unknown, or it is larger than any count."""
+    total = sum(counts)
+    return total if min(counts) >= 0 and total <= LARGEST else UNKNOWN

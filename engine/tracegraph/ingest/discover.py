@@ -159,8 +159,12 @@ def _named(path: Path, given: str) -> Iterator[_Found | Passed]:
         mode = path.stat().st_mode
     except OSError as error:
         hint = ""
-        if os.path.lexists(given.rpartition("#")[0] or os.devnull + "#"):
+        place, _, wanted = given.rpartition("#")
+        if place and os.path.lexists(place):
             hint = "; PATH#ID names one trace only where a command takes TRACE"
+        if hint and wanted.startswith("session="):
+            asked = wanted.removeprefix("session=")
+            hint += f'; a pattern asks for a session: where trace.session_id == "{asked}"'
         raise InputError(f"{given}: cannot be read: {system_reason(error)}{hint}") from None
     real = _real(path)
     if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and _is_endless(path)):
@@ -174,7 +178,9 @@ def _named(path: Path, given: str) -> Iterator[_Found | Passed]:
     else:
         base = Path(os.path.abspath(path)).parent
         stream = not stat.S_ISREG(mode)
-        yield _Found(base, (path.name,), str(real), real, named=True, stream=stream)
+        # The link to a pipe, as /dev/stdin and /dev/fd/63 are, leads to no name to open it by.
+        opened = Path(os.path.abspath(path)) if stream else real
+        yield _Found(base, (path.name,), str(real), opened, named=True, stream=stream)
 
 
 def _globbed(given: str) -> Iterator[_Found | Passed]:

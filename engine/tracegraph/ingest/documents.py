@@ -6,13 +6,14 @@ from typing import TypeVar
 
 import msgspec
 
-from tracegraph.errors import InputError
+from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.json_lines import is_json_lines
 from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.nesting import deep_nesting
 from tracegraph.ingest.source import Source
 from tracegraph.ingest.tolerant_json import decode_tolerant
+from tracegraph.ingest.torn_array import whole_items
 from tracegraph.model.draft import Draft
 
 _Record = TypeVar("_Record")
@@ -66,7 +67,10 @@ def read_documents(
 
 
 def documents(source: Source, losses: Losses) -> Iterator[tuple[str, bytes]]:
-    """Yield (place for messages, bytes) of each document, undecoded."""
+    """Yield (place for messages, bytes) of each document, undecoded.
+
+    Of an array that is damaged the items before the fault are read. Gap code: ``files.damaged``.
+    """
     if is_json_lines(source):
         for number, _, line in source.lines():
             yield f"{source.name}: line {number}", line
@@ -83,7 +87,17 @@ def _items(data: bytes, name: str, losses: Losses) -> list[bytes]:
     try:
         return [bytes(item) for item in msgspec.json.decode(data, type=list[msgspec.Raw])]
     except (msgspec.MsgspecError, RecursionError):
-        items = decode_tolerant(data, name, losses)
+        try:
+            items = decode_tolerant(data, name, losses)
+        except StrictError:
+            raise
+        except InputError:
+            whole = whole_items(data)
+            if not whole:
+                raise
+            what = f"the array is damaged behind byte {whole[-1][1]}: {len(whole)} items are read"
+            losses.add("files.damaged", what)
+            return [data[begin:end] for begin, end in whole]
     if not isinstance(items, list):
         raise InputError(f"{name}: not an array of JSON documents")
     try:

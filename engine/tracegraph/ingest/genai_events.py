@@ -25,6 +25,13 @@ _ROLES = {
 }
 
 
+def holds_messages(name: str, said: Attributes) -> bool:
+    """Tell whether an event is one of those that hold what a model was told or said."""
+    if name in _ROLES:
+        return True
+    return name.startswith(_PREFIX) and (INPUT in said.values or OUTPUT in said.values)
+
+
 def with_events(attributes: _Attributes, events: Iterable[tuple[str, Attributes]]) -> _Attributes:
     """Return the attributes of a span and, where they hold no messages, those of its events.
 
@@ -57,7 +64,7 @@ def _message(name: str, attributes: Attributes) -> dict[str, Any]:
     inner = _decoded(fields.get("message"))
     if isinstance(inner, dict):
         fields = {**fields, **inner}
-    content = _decoded(fields.get("content") if inner is None else inner)
+    content = _decoded(fields.get("content") if inner is None or isinstance(inner, dict) else inner)
     if isinstance(content, list):
         content = [_block(block) for block in content]
     message: dict[str, Any] = {"role": _ROLES[name], "content": content}

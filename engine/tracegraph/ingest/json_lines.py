@@ -1,6 +1,7 @@
 """Whether a file is JSON Lines or one document that somebody broke into lines."""
 
 import json
+import mmap
 
 import msgspec
 
@@ -16,16 +17,22 @@ def is_json_lines(source: Source) -> bool:
     Where that line was torn off, by one on the line after it; in a document that somebody broke
     into lines it can stand there too.
     """
-    if source.head.lstrip().startswith(b"["):
+    head = source.head
+    begin = len(head) - len(head.lstrip())
+    if head.startswith(b"[", begin):
         return False
-    data, begin = source.data, source.start + len(source.head) - len(source.head.lstrip())
+    second = head.find(b"\n", head.find(b"\n", begin) + 1)
+    if begin < second <= len(head) - _LOOK_AHEAD:
+        data: bytes | mmap.mmap = head  # shows both lines: a compressed file stays packed
+    else:
+        data, begin = source.data, source.start + begin
     first = data.find(b"\n", begin)
     if first < 0 or not data[first : first + _LOOK_AHEAD].strip():
         return False
     if _is_object(data[begin:first]):
         return True
     second = data.find(b"\n", first + 1)
-    if not _is_object(data[first + 1 : second if second >= 0 else len(source)]):
+    if not _is_object(data[first + 1 : second if second >= 0 else len(data)]):
         return False
     is_over = source.limit and len(source) > source.limit  # too large to be one document
     return bool(is_over) or not _is_json(source.view())

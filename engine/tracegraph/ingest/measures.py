@@ -1,9 +1,10 @@
-"""Durations and costs as formats write them, to what the model keeps of them."""
+"""Numbers, durations and costs as formats write them, to what the model keeps of them."""
 
 import math
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 from tracegraph.model.codes import UNKNOWN
 
@@ -13,13 +14,23 @@ _EXACT_MS = 2.0**32
 _LATEST = 2**63 - 1
 
 
+def finite_number(value: Any) -> int | float | None:
+    """Return a number that a double can hold; None of all else, truth values included."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # whole numbers of JSON have no bound
+        return None
+
+
 def nanoseconds(ms: float | None) -> int:
     """Return the nanoseconds of milliseconds; -1 for unknown, negative and unbounded durations."""
     if ms is None:
         return UNKNOWN
     if 0 <= ms < _EXACT_MS:
         return round(ms * 1e6)
-    if ms < 0 or not math.isfinite(ms):
+    if ms < 0 or finite_number(ms) is None:
         return UNKNOWN
     ns = int((Decimal(repr(ms)) * 1_000_000).to_integral_value())
     return ns if ns <= _LATEST else UNKNOWN

@@ -209,7 +209,8 @@ class _Pairing:
                 if request.answered or request.contested:
                     continue
                 offered = messages.offered
-                if offered is not None and name is not None and name not in {*offered, *ran}:
+                is_known = offered is None or name is None or name in offered or name in ran
+                if not is_known:
                     mask |= SIGNAL_BIT["unknown_tool"]
                 # Without an id nothing could show that a later step reads the result.
                 readable = capable and request.call.id is not None

@@ -16,6 +16,16 @@ Id = Annotated[str, msgspec.Meta(pattern=r"\S")]
 _Record = TypeVar("_Record", bound=Struct)
 
 
+def read_record(
+    record: type[_Record], value: Any, place: str, area: str, losses: Losses
+) -> _Record | None:
+    """Make a record of a decoded value, whole if it holds the format, else by :func:`salvage`."""
+    try:
+        return msgspec.convert(value, record)
+    except (msgspec.MsgspecError, RecursionError):
+        return salvage(record, value, place, area, losses)
+
+
 def salvage(
     record: type[_Record], value: Any, place: str, area: str, losses: Losses
 ) -> _Record | None:

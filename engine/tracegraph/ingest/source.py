@@ -1,8 +1,9 @@
 """A file as adapters see it: bytes, a name to disclose it by, and the record limit.
 
-Sources are opened read-only; all but small files are mapped, never copied. A record is one JSON
-document or one line of a JSON Lines file; one over the limit is refused by name, limit and variable
-(DESIGN section 6).
+Sources are opened read-only; all but small files are mapped, never copied. What is compressed is
+unpacked when somebody looks at it; places are those in the content. A record is one JSON document
+or one line of a JSON Lines file; one over the limit is refused by name, limit and variable (DESIGN
+section 6).
 """
 
 import mmap
@@ -13,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tracegraph.errors import InputError, RecordLimitError, system_reason
+from tracegraph.ingest import compression
 from tracegraph.ingest.companions import MAGIC, database_digest
+from tracegraph.ingest.limits import limit_from
 from tracegraph.model.digest import digest_bytes
 
 LIMIT_VARIABLE = "TRACEGRAPH_MAX_RECORD_BYTES"
@@ -43,7 +46,8 @@ class Source:
         path: Path | None = None,
     ) -> None:
         self.name = name
-        self.data = data
+        self._stored = data
+        self._packing = compression.packing(data[:4])
         self.limit = limit
         self.path = path
         self.memo: dict[str, Any] = {}
@@ -69,30 +73,59 @@ class Source:
     def __len__(self) -> int:
         return len(self.data)
 
+    @cached_property
+    def data(self) -> bytes | mmap.mmap:
+        """The content: the bytes of the file, or what they unpack to, as far as they do.
+
+        Raises:
+            UnpackedLimitError: it would unpack to more than the limit for that.
+            InputError: it is compressed and cannot be unpacked.
+        """
+        return self._content.data
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with a compressed file behind its content; empty if nothing is."""
+        return self._content.fault
+
+    @cached_property
+    def _content(self) -> compression.Unpacked:
+        if self._packing is None:
+            return compression.Unpacked(self._stored)
+        limit = compression.unpacked_limit()
+        return compression.unpack(self.name, self._stored, self._packing, limit)
+
     @property
     def is_database(self) -> bool:
         """Whether it is a SQLite database, told by its first bytes."""
-        return self.data[: len(MAGIC)] == MAGIC
+        return self._stored[: len(MAGIC)] == MAGIC
 
     @cached_property
     def digest(self) -> str:
-        """BLAKE2b-128 of the bytes; of a database, of what lies beside it too."""
+        """BLAKE2b-128 of the bytes as they lie; of a database, of what lies beside it too."""
         if self.path is not None and self.is_database:
             try:
                 return database_digest(self.path)
             except OSError as error:
                 raise InputError(f"{self.name}: cannot be read: {system_reason(error)}") from None
-        return digest_bytes(memoryview(self.data))
+        return digest_bytes(memoryview(self._stored))
 
     @cached_property
     def start(self) -> int:
         """Where the content begins: behind a byte-order mark, if there is one."""
-        return len(_BOM) if self.data[: len(_BOM)] == _BOM else 0
+        return len(_BOM) if self._first.startswith(_BOM) else 0
 
     @cached_property
     def head(self) -> bytes:
         """The first bytes, without a byte-order mark: what sniffing looks at."""
-        return self.data[self.start : HEAD_BYTES]
+        return self._first[self.start :]
+
+    @cached_property
+    def _first(self) -> bytes:
+        """The first bytes; of a compressed file only these are unpacked for it."""
+        if self._packing is None:
+            return self.data[:HEAD_BYTES]
+        return compression.opening(self.name, self._stored, self._packing, HEAD_BYTES)
 
     def document(self) -> bytes:
         """Return the whole file as one record, without a byte-order mark.
@@ -108,7 +141,7 @@ class Source:
         Raises:
             RecordLimitError: it is larger than the limit.
         """
-        self._check(len(self.data), "")
+        self.check(len(self.data), "")
         return memoryview(self.data)[self.start :]
 
     def lines(self) -> Iterator[tuple[int, int, bytes]]:
@@ -122,13 +155,18 @@ class Source:
             end = self.data.find(b"\n", position)
             end = size if end < 0 else end
             number += 1
-            self._check(end - position, f" line {number}")
+            self.check(end - position, f" line {number}")
             line = self.data[position:end]
             if line and not line.isspace():
                 yield number, position, line
             position = end + 1
 
-    def _check(self, size: int, place: str) -> None:
+    def check(self, size: int, place: str) -> None:
+        """Refuse a record that is too large; ``place`` follows the name in the message.
+
+        Raises:
+            RecordLimitError: it is larger than the limit.
+        """
         if self.limit and size > self.limit:
             raise RecordLimitError(
                 f"{self.name}{place}: one record of {size} bytes is over the limit of "
@@ -142,10 +180,4 @@ def record_limit() -> int:
     Raises:
         InputError: the variable holds no whole number.
     """
-    text = os.environ.get(LIMIT_VARIABLE, "")
-    if not text.strip():
-        return DEFAULT_LIMIT
-    try:
-        return max(0, int(text))
-    except ValueError:
-        raise InputError(f"{LIMIT_VARIABLE}={text}: not a whole number of bytes") from None
+    return limit_from(LIMIT_VARIABLE, DEFAULT_LIMIT)

@@ -4,7 +4,18 @@ The layer from spans to steps and causes counts these; a trace discloses them as
 where the area is the name of its source: ``otlp.missing_parent``, ``phoenix.missing_parent``.
 """
 
-AREAS = ("otlp", "phoenix", "langsmith", "langfuse")
+AREAS = (
+    "otlp",
+    "phoenix",
+    "langsmith",
+    "langfuse",
+    "otel_sdk",
+    "jaeger",
+    "trail",
+    "openai_agents",
+    "crewai",
+    "inspect_ai",
+)
 """The sources that share the layer."""
 
 AMBIGUOUS_GRAPH_STEP = "ambiguous_graph_step"

@@ -11,10 +11,10 @@ from typing import Any
 from msgspec import Struct
 
 from tracegraph.ingest import genai, openinference, openllmetry, span_gaps
-from tracegraph.ingest.attributes import LARGEST, Attributes, whole_number
+from tracegraph.ingest.attributes import Attributes, total_of, whole_number
 from tracegraph.ingest.call_steps import Messages
 from tracegraph.ingest.openinference import Metadata
-from tracegraph.ingest.tool_payload import ToolPayload, read_arguments, read_result
+from tracegraph.ingest.tool_payload import ToolPayload, read_payload
 from tracegraph.model.codes import KIND_CODE, UNKNOWN
 
 LLM, TOOL = KIND_CODE["LLM"], KIND_CODE["TOOL"]
@@ -190,14 +190,8 @@ def _session(attributes: Attributes, found: Metadata | None) -> str | None:
 
 
 def _payload(attributes: Attributes) -> ToolPayload:
-    payload = ToolPayload(call_id=attributes.text(*_CALL_ID))
-    arguments = attributes.body(*_ARGUMENTS)
-    if arguments is not None:
-        read_arguments(arguments, payload)
-    result = attributes.body(*_RESULT)
-    if result is not None:
-        read_result(result, payload)
-    return payload
+    arguments, result = attributes.body(*_ARGUMENTS), attributes.body(*_RESULT)
+    return read_payload(arguments, result, attributes.text(*_CALL_ID))
 
 
 def _messages(attributes: Attributes, fields: StepFields) -> Messages | None:
@@ -221,9 +215,8 @@ def _read_usage(attributes: Attributes, fields: StepFields) -> None:
     fields.tokens_prompt = _count(attributes, _PROMPT, fields)
     fields.tokens_completion = _count(attributes, _COMPLETION, fields)
     fields.tokens_total = _count(attributes, _TOTAL, fields)
-    if fields.tokens_total < 0 <= min(fields.tokens_prompt, fields.tokens_completion):
-        total = fields.tokens_prompt + fields.tokens_completion
-        fields.tokens_total = total if total <= LARGEST else UNKNOWN
+    if fields.tokens_total < 0:
+        fields.tokens_total = total_of((fields.tokens_prompt, fields.tokens_completion))
     fields.cost = _cost(attributes, fields)
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from tracegraph.ingest import span_gaps
 from tracegraph.model.codes import UNKNOWN
 from tracegraph.model.columns import Array, Ints
 
@@ -45,6 +46,22 @@ def parse_time(text: str) -> int:
     if not 0 <= ns <= _LATEST:
         raise ValueError("outside the years 1970 to 2262")
     return ns
+
+
+def read_time(text: str | None, codes: list[str]) -> int:
+    """Return the nanoseconds of an ISO 8601 time, -1 where there is none or it is no time.
+
+    Args:
+        text: as recorded.
+        codes: where what is no time is noted, as a code of :mod:`tracegraph.ingest.span_gaps`.
+    """
+    if text is None:
+        return UNKNOWN
+    try:
+        return parse_time(text)
+    except ValueError:
+        codes.append(span_gaps.UNREADABLE_TIMESTAMP)
+        return UNKNOWN
 
 
 def parse_times(texts: Sequence[str | None]) -> list[int]:

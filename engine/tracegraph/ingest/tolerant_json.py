@@ -6,7 +6,10 @@ NaN and infinities are read as floats. What is still no JSON is refused with its
 
 import json
 import re
+from mmap import mmap
 from typing import Any
+
+import msgspec
 
 from tracegraph.errors import InputError
 from tracegraph.ingest.losses import Losses
@@ -15,6 +18,20 @@ from tracegraph.ingest.nesting import deep_nesting
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 REPLACEMENT = "\ufffd"
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_decode_strictly = msgspec.json.Decoder().decode
+
+
+def decode_json(data: bytes | mmap | msgspec.Raw, place: str, losses: Losses) -> Any:
+    """Decode one JSON document, strictly if it can be, else as :func:`decode_tolerant` does.
+
+    Raises:
+        InputError: it is no JSON, or nested too deeply to be read.
+    """
+    try:
+        return _decode_strictly(data)
+    except _REFUSED:
+        return decode_tolerant(bytes(data), place, losses)
 
 
 def decode_tolerant(data: bytes, place: str, losses: Losses) -> Any:
@@ -35,7 +52,7 @@ def decode_tolerant(data: bytes, place: str, losses: Losses) -> Any:
 
 
 def _decode(data: bytes, place: str, losses: Losses) -> Any:
-    text = _decode_utf8(data, losses)
+    text = decode_text(data, losses)
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
@@ -54,7 +71,11 @@ def _decode(data: bytes, place: str, losses: Losses) -> Any:
     return value
 
 
-def _decode_utf8(data: bytes, losses: Losses) -> str:
+def decode_text(data: bytes, losses: Losses) -> str:
+    """Return bytes as text; what is no UTF-8 in them is replaced and disclosed.
+
+    Gap code: ``text.invalid_utf8``.
+    """
     try:
         return data.decode()
     except UnicodeDecodeError as error:

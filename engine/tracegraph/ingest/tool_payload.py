@@ -47,6 +47,24 @@ class ToolPayload(Struct, gc=False):
 _decode = msgspec.json.Decoder().decode
 
 
+def read_payload(
+    arguments: str | None, result: str | None, call_id: str | None = None
+) -> ToolPayload:
+    """Read what a call was given and gave back, either of which may not be recorded.
+
+    Args:
+        arguments: recorded input.
+        result: recorded output.
+        call_id: id of the call as recorded beside them; else theirs is taken.
+    """
+    payload = ToolPayload(call_id=call_id)
+    if arguments is not None:
+        read_arguments(arguments, payload)
+    if result is not None:
+        read_result(result, payload)
+    return payload
+
+
 def read_result(text: str, payload: ToolPayload) -> None:
     """Fill in what recorded output says."""
     payload.result_size = size_of(text)

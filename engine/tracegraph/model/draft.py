@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from tracegraph.model.codes import ORIGIN_CODE, UNKNOWN, evidence_of
+from tracegraph.model.unmapped import Unmapped
 
 
 @dataclass(slots=True)
@@ -89,6 +90,8 @@ class Draft:
     evidence: list[int] = field(default_factory=list)
     file_gaps: Counter[str] = field(default_factory=Counter)
     """Losses that belong to a file and to no trace of it, e.g. a line that is no JSON."""
+    unmapped: Unmapped | None = None
+    """What the mapping of a home-made log left of a file; in its last draft."""
 
     def begin(
         self,

@@ -100,7 +100,7 @@ class Typer:
                 return self.field(name, operand)
             case OfTrace(name):
                 if name not in TRACE_FIELDS:
-                    hint = nearest(name, TRACE_FIELDS) or f"; known are {', '.join(TRACE_FIELDS)}"
+                    hint = nearest(name, TRACE_FIELDS) or _other_trace_field(name)
                     raise self.parsed.error(f"unknown field 'trace.{name}'{hint}", operand)
                 return TRACE_FIELDS[name]
             case Attr():
@@ -299,3 +299,10 @@ def _remedy(left: Type, other: Scaled) -> str:
             return f": write a unit, such as {value}s"
         case _:
             return ""
+
+
+def _other_trace_field(name: str) -> str:
+    """Say what a pattern can ask of a trace, and how the rest is asked."""
+    key = name.removeprefix("attributes").lstrip(".") or "NAME"
+    asked = f"tracegraph cypher asks for others: json_extract(t.attributes, '$.{key}')"
+    return f"; known are {', '.join(TRACE_FIELDS)}; {asked}"

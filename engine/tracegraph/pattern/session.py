@@ -16,10 +16,10 @@ from typing import Protocol
 import numpy as np
 
 from tracegraph.model.columns import Columns, Ints
+from tracegraph.model.session_run import UNKNOWN_START
 
 NO_ID = "sessions.no_id"
 APART = "sessions.same_id_apart"
-UNKNOWN_START = "sessions.unknown_start"
 _LAST = np.iinfo(np.int64).max
 _Key = tuple[str | None, ...]
 """(session id, source), and the file of what was recorded before."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from tracegraph.corpus.manifest import NONE, FileEntry, Manifest
 from tracegraph.errors import InputError
 from tracegraph.ingest.companions import companion_states
+from tracegraph.ingest.compression import unpacked_limit
 from tracegraph.ingest.discover import Discovery, InputFile, Passed
 from tracegraph.ingest.registry import adapter_versions
 from tracegraph.ingest.source import Source, record_limit
@@ -47,7 +48,7 @@ class Changes:
 
 
 def find_changes(
-    old: Manifest, as_of_ns: int, found: Discovery, accumulate: bool = False
+    old: Manifest, as_of_ns: int, found: Discovery, accumulate: bool = False, mapping: str = ""
 ) -> Changes:
     """Compare a manifest with the files that were found.
 
@@ -57,6 +58,8 @@ def find_changes(
         found: the files.
         accumulate: entries under other paths than were named now stay, and files keep the names
             that they were given first.
+        mapping: digest of the mapping that files are to be read by; empty for none, with which
+            files that one was used for stay as they were read until they change.
     """
     known = {entry.path or entry.name: entry for entry in old.files}
     outside = [entry for entry in old.files if accumulate and not _is_under(entry, found.roots)]
@@ -69,7 +72,12 @@ def find_changes(
         if accumulate:
             file = dataclasses.replace(file, name=entry.name if entry else _free_name(file, taken))
             taken.add(file.name)
-        if entry is None or entry.name != file.name or _reads_anew(entry, file, old, versions):
+        if (
+            entry is None
+            or entry.name != file.name
+            or _is_mapped_otherwise(entry, mapping)
+            or _reads_anew(entry, file, old, versions)
+        ):
             read.append(file)
             continue
         same, hashed = _is_same(entry, as_of_ns)
@@ -104,12 +112,19 @@ def _free_name(file: InputFile, taken: set[str]) -> str:
     return name
 
 
+def _is_mapped_otherwise(entry: FileEntry, mapping: str) -> bool:
+    """Tell whether a file was read, or refused, by another mapping than it is to be read by."""
+    return entry.mapping != mapping and bool(mapping or entry.skipped)
+
+
 def _reads_anew(
     entry: FileEntry, file: InputFile, old: Manifest, versions: Mapping[str, int]
 ) -> bool:
     """Tell whether the same bytes would be read, or refused, differently now."""
     if entry.skipped:
-        return file.named or old.adapters != versions or old.record_limit != record_limit()
+        limits = (old.record_limit, old.unpacked_limit)
+        is_limited_alike = limits == (record_limit(), unpacked_limit())
+        return file.named or old.adapters != versions or not is_limited_alike
     return old.adapters.get(entry.adapter) != versions.get(entry.adapter)
 
 
@@ -129,7 +144,7 @@ def is_as_read(entry: FileEntry) -> bool:
 
 def _is_same(entry: FileEntry, as_of_ns: int) -> tuple[bool, bool]:
     """Return whether a file is what it was, and whether its bytes had to be hashed to know."""
-    if entry.size == NONE:  # it could not be opened
+    if entry.size == NONE:  # it could not be opened, or a library was missing
         return not os.access(entry.path, os.R_OK), False
     if not is_as_read(entry):
         return False, False

@@ -13,12 +13,15 @@ from tracegraph.corpus.corpus import Corpus
 from tracegraph.corpus.manifest import MANIFEST
 from tracegraph.errors import UsageError
 from tracegraph.export.check import Checked
+from tracegraph.export.traces import ListedTrace
 from tracegraph.model.codes import KINDS, STATUS_CODE
-from tracegraph.model.trace import Trace
 from tracegraph.workflows.analyze import run_of
 from tracegraph.workflows.diff import unowned_gaps
 from tracegraph.workflows.patterns import load_pattern
+from tracegraph.workflows.sessions import PREFIX
 from tracegraph.workflows.traces import select_trace, split_trace
+
+_ONE_RUN = "check takes one run: name a file, or FILE#ID"
 
 
 def read_rules(texts: Sequence[str]) -> list[Rule]:
@@ -38,14 +41,20 @@ def input_path(written: str) -> str:
     """Return the path of TRACE as people write it; a gate picks no run, so it names one.
 
     Raises:
-        UsageError: a folder, unless it is a corpus and the run is named, or a pattern of paths.
+        UsageError: a folder, unless it is a corpus and the run is named, or a pattern of paths;
+            a session may lie in either.
     """
     path, trace_id = split_trace(written)
-    if os.path.isdir(path):
-        if trace_id is None or not os.path.isfile(os.path.join(path, MANIFEST)):
-            raise UsageError(f"{path}: is a folder; check takes one run: name a file, or FILE#ID")
+    if trace_id is not None and trace_id.startswith(PREFIX):
+        return path  # its traces may lie in a file each
+    if os.path.isfile(os.path.join(path, MANIFEST)):
+        if trace_id is None:
+            one = f"name it as {path}#ID or {path}#session=ID"
+            raise UsageError(f"{path}: is a corpus; check takes one run: {one}")
+    elif os.path.isdir(path):
+        raise UsageError(f"{path}: is a folder; {_ONE_RUN}; of a folder, {path}#session=ID")
     elif glob.has_magic(path) and not os.path.lexists(path):
-        raise UsageError(f"{path}: may be many files; check takes one run: name a file, or FILE#ID")
+        raise UsageError(f"{path}: may be many files; {_ONE_RUN}")
     return path
 
 
@@ -67,23 +76,25 @@ def check_runs(
         UsageError: a path holds several traces and none is named, or none has that name.
     """
     mine, other = _chosen(*current), _chosen(*baseline)
-    unowned = unowned_gaps(current[1], mine.file), unowned_gaps(baseline[1], other.file)
-    answer = check(pair_of(mine, other, unowned), rules, _later_successes(current[1], mine))
-    return Checked(answer, (run_of(mine).digest, run_of(other).digest), limit)
+    unowned = unowned_gaps(current[1], mine.files), unowned_gaps(baseline[1], other.files)
+    pair = pair_of(mine.trace, other.trace, unowned)
+    answer = check(pair, rules, _later_successes(current[1], mine))
+    return Checked(answer, (run_of(mine.trace).digest, run_of(other.trace).digest), limit)
 
 
-def _chosen(written: str, corpus: Corpus) -> Trace:
+def _chosen(written: str, corpus: Corpus) -> ListedTrace:
     path, trace_id = split_trace(written)
-    return select_trace(corpus, trace_id, path, f"{path}#ID").trace
+    return select_trace(corpus, trace_id, path, f"{path}#ID")
 
 
-def _later_successes(corpus: Corpus, chosen: Trace) -> frozenset[Label]:
+def _later_successes(corpus: Corpus, chosen: ListedTrace) -> frozenset[Label]:
     """Return kinds and names of what succeeded in the same session after a run had begun.
 
-    Some producers write every attempt as a trace of its own.
+    Some producers write every attempt as a trace of its own. A run that is its whole session holds
+    them itself.
     """
-    session, begun = chosen.session_id, chosen.started
-    if session is None or begun is None or corpus.trace_count == 1:
+    session, begun = chosen.trace.session_id, chosen.trace.started
+    if session is None or begun is None or corpus.trace_count == 1 or chosen.parts:
         return frozenset()
     found: set[Label] = set()
     for trace in corpus.traces():

@@ -1,6 +1,7 @@
 """What changed between two runs?"""
 
 from collections import Counter
+from collections.abc import Collection
 
 from tracegraph.analysis.diff.compare import Diff, compare
 from tracegraph.corpus.corpus import Corpus
@@ -25,9 +26,9 @@ def compare_traces(
     unowned = []
     for written, corpus in (a, b):
         path, trace_id = split_trace(written)
-        trace = select_trace(corpus, trace_id, path, f"{path}#ID").trace
-        chosen.append(trace)
-        unowned.append(sum(unowned_gaps(corpus, trace.file).values()))
+        listed = select_trace(corpus, trace_id, path, f"{path}#ID")
+        chosen.append(listed.trace)
+        unowned.append(sum(unowned_gaps(corpus, listed.files).values()))
     return compare(*chosen, structure=structure, unowned=(unowned[0], unowned[1]))
 
 
@@ -36,10 +37,10 @@ def artifact_digests(diff: Diff) -> tuple[str, str]:
     return run_of(diff.a.trace).digest, run_of(diff.b.trace).digest
 
 
-def unowned_gaps(corpus: Corpus, file: str | None) -> Counter[str]:
-    """Count the losses of a file that belong to no trace of it: each may have been a step."""
+def unowned_gaps(corpus: Corpus, files: Collection[str]) -> Counter[str]:
+    """Count the losses of files that belong to no trace of them: each may have been a step."""
     gaps: Counter[str] = Counter()
     for entry in corpus.manifest.files:
-        if entry.name == file:
+        if entry.name in files:
             gaps.update(entry.gaps)
     return gaps

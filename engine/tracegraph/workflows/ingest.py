@@ -50,13 +50,16 @@ def build_corpus(
     keep: Keep,
     strict: bool = False,
     progress: Progress | None = None,
+    options: ReadOptions | None = None,
 ) -> Corpus:
     """Make a corpus with its graph, or bring one up to date.
 
     Raises:
         InputError, StrictError, CorpusError: as :func:`tracegraph.workflows.load.ingest_into`.
     """
-    corpus = ingest_into(paths, directory, keep=keep, strict=strict, progress=progress)
+    corpus = ingest_into(
+        paths, directory, keep=keep, strict=strict, progress=progress, options=options
+    )
     ensure_graph(corpus)
     return corpus
 

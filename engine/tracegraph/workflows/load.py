@@ -79,11 +79,13 @@ def ingest_into(
     strict: bool = False,
     progress: Progress | None = None,
     wait: float = CORPUS_WAIT,
+    options: "ReadOptions | None" = None,
 ) -> Corpus:
     """Make a corpus of PATHS, or bring one up to date.
 
     Files under the paths that changed are read again, those that vanished leave; files that came
-    from other paths stay. The segments carry the Parquet record for other programs.
+    from other paths stay. The segments carry the Parquet record for other programs. What a mapping
+    (``options.mapping``) has read another one reads anew; with none it stays until it changes.
 
     Raises:
         InputError: a file that was named cannot be read, or nothing could be read.
@@ -100,7 +102,7 @@ def ingest_into(
     is_made = not directory.exists()
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        request = Request(found, keep, strict, progress, on_purpose=True)
+        request = Request(found, keep, strict, progress, on_purpose=True, options=options)
         return bring_up_to_date(directory, request, wait)
     except OSError as error:
         raise CorpusError(f"{directory}: cannot be written: {system_reason(error)}") from None

@@ -8,6 +8,7 @@ import dataclasses
 import gc
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,14 +17,14 @@ import numpy as np
 
 from tracegraph.corpus.builder import Builder, trace_key
 from tracegraph.corpus.manifest import NONE, FileEntry
-from tracegraph.errors import InputError, UnknownFormatError
+from tracegraph.errors import InputError, MissingLibraryError, UnknownFormatError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.companions import companion_states, is_database
 from tracegraph.ingest.discover import InputFile
 from tracegraph.ingest.reader import read_file, read_shared
-from tracegraph.ingest.registry import adapters
+from tracegraph.ingest.registry import adapter_named
 from tracegraph.ingest.source import Source, record_limit
-from tracegraph.workflows.changes import is_as_read
+from tracegraph.workflows.changes import RACY_NS, is_as_read
 from tracegraph.workflows.gather import Gather
 from tracegraph.workflows.places import Place, Places, TraceKey, groups
 from tracegraph.workflows.request import Progress
@@ -34,19 +35,24 @@ class Reading:
 
     Attributes:
         places: where the traces of uniting formats lie, those of unchanged files included.
+        opened: names of the files that were looked into, those that were skipped included.
     """
 
     def __init__(
         self, builder: Builder, options: ReadOptions, progress: Progress | None = None
     ) -> None:
         self.places = Places()
+        self.opened: set[str] = set()
         self._builder = builder
         self._gather = Gather(builder)
         self._options = options
+        self._mapping = options.mapping.digest if options.mapping else ""
         self._progress = progress
         self._limit = record_limit()
         self._streams: dict[int, Source] = {}
         self._found: dict[int, int] = {}
+        self._adapter = ""
+        self._began = time.time_ns()
 
     def read(self, files: Sequence[InputFile], first_id: int) -> list[FileEntry]:
         """Read files one by one, in order, numbering them from ``first_id``.
@@ -82,13 +88,12 @@ class Reading:
         Raises:
             InputError: a file does not hold what it held a moment ago.
         """
-        by_name = {adapter.name: adapter for adapter in adapters()}
         for source, ids, members in groups(shared):
             entries = sorted((files[member] for member in members), key=lambda entry: entry.name)
             options = dataclasses.replace(self._options, only=ids)
             missing = set(ids)
             for draft in read_shared(
-                by_name[source], [self._source(entry) for entry in entries], options
+                adapter_named(source), [self._source(entry) for entry in entries], options
             ):
                 ids_read = draft.traces.trace_id
                 places = [shared[source, trace_id][0] for trace_id in ids_read]
@@ -103,6 +108,8 @@ class Reading:
         self._gather.flush()
 
     def _read_or_skip(self, file: InputFile, file_id: int) -> FileEntry:
+        self.opened.add(file.name)
+        self._adapter = ""
         try:
             return self._read(file, file_id)
         except InputError as error:
@@ -114,7 +121,7 @@ class Reading:
                 self._gather.flush()
                 self._builder.drop(trace_key(np.full(found, file_id), np.arange(found)))
                 self.places.forget(file_id)
-            return _skipped(file, error)
+            return self._skipped(file, error)
 
     def _read(self, file: InputFile, file_id: int) -> FileEntry:
         size, mtime_ns = _state(file)  # before it is opened: what is written later shows
@@ -123,6 +130,7 @@ class Reading:
         if file.stream:
             self._streams[file_id] = source
         read = read_file(source, self._options)
+        self._adapter = "" if self._mapping else read.adapter.name  # a mapping tells no format
         digest = source.digest  # before it is read, for the same reason
         found = 0
         for draft in read:
@@ -145,7 +153,46 @@ class Reading:
             digest=digest,
             adapter=read.adapter.name,
             gaps=dict(sorted(read.gaps.items())),
+            mapping=self._mapping,
+            unmapped=read.unmapped,
         )
+
+    def _skipped(self, file: InputFile, error: InputError) -> FileEntry:
+        """Describe a file that was skipped.
+
+        It is tried again when it, the adapters or a limit change; one that could not even be
+        opened, as soon as it can be; one that a library was missing for, every time, since
+        nothing about the file tells when that is there.
+        """
+        is_missing = isinstance(error, MissingLibraryError)
+        is_open = file.path is not None and os.access(file.path, os.R_OK) and not is_missing
+        size, mtime_ns = _state(file) if is_open else (NONE, 0)
+        beside = companion_states(file.path) if file.path and is_database(file.path) else ()
+        is_unknown = isinstance(error, UnknownFormatError)
+        reason = error.reason if isinstance(error, UnknownFormatError) else str(error)
+        # Only of a file this new will the time not tell whether it has changed.
+        is_new = is_open and mtime_ns > self._began - 2 * RACY_NS
+        return FileEntry(
+            id=NONE,
+            name=file.name,
+            root=file.root,
+            path=str(file.path),
+            size=size,
+            mtime_ns=mtime_ns,
+            beside=beside,
+            digest=self._digest(file) if is_new else "",
+            adapter=self._adapter,
+            skipped=reason.removeprefix(file.name).lstrip(": "),
+            lost=not is_unknown,
+            mapping=self._mapping,
+        )
+
+    def _digest(self, file: InputFile) -> str:
+        """Return the digest of a file that was skipped; empty where it cannot be told."""
+        try:
+            return self._open(file).digest
+        except InputError:
+            return ""
 
     def _open(self, file: InputFile) -> Source:
         if file.path is None:
@@ -158,6 +205,7 @@ class Reading:
             raise InputError(f"{file.name}: cannot be read: {error.strerror}") from None
 
     def _source(self, entry: FileEntry) -> Source:
+        self.opened.add(entry.name)
         if entry.id in self._streams:
             return self._streams[entry.id]
         return Source.open(Path(entry.path), entry.name, self._limit)
@@ -173,28 +221,6 @@ def _no_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _skipped(file: InputFile, error: InputError) -> FileEntry:
-    """Describe a file that was skipped.
-
-    It is tried again when it, the adapters or the limit change; one that could not even be opened,
-    as soon as it can be.
-    """
-    is_open = file.path is not None and os.access(file.path, os.R_OK)
-    size, mtime_ns = _state(file) if is_open else (NONE, 0)
-    beside = companion_states(file.path) if file.path and is_database(file.path) else ()
-    return FileEntry(
-        id=NONE,
-        name=file.name,
-        root=file.root,
-        path=str(file.path),
-        size=size,
-        mtime_ns=mtime_ns,
-        beside=beside,
-        skipped=str(error).removeprefix(file.name).lstrip(": "),
-        lost=not isinstance(error, UnknownFormatError),
-    )
 
 
 def _state(file: InputFile) -> tuple[int, int]:

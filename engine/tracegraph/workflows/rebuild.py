@@ -12,6 +12,7 @@ from tracegraph.corpus.policy import keeps_content
 from tracegraph.corpus.publish import number_in_memory, publish, sweep
 from tracegraph.errors import InputError
 from tracegraph.ingest.adapter import ReadOptions
+from tracegraph.ingest.compression import unpacked_limit
 from tracegraph.ingest.discover import Discovery
 from tracegraph.ingest.registry import adapter_versions
 from tracegraph.ingest.source import record_limit
@@ -51,9 +52,12 @@ def rebuild(
         updated.manifest,
         adapters=adapter_versions(),
         record_limit=record_limit(),
+        unpacked_limit=unpacked_limit(),
         roots=tuple(sorted(roots)),
     )
-    return publish(directory, old, new, updated.kept, updated.built, began)
+    made = publish(directory, old, new, updated.kept, updated.built, began)
+    made.opened = updated.opened
+    return made
 
 
 def read_in_memory(request: Request) -> Corpus:
@@ -65,7 +69,9 @@ def read_in_memory(request: Request) -> Corpus:
     nothing = Manifest(keep=request.keep, adapters=adapter_versions(), record_limit=record_limit())
     changes = find_changes(nothing, 0, request.found)
     updated = _read(request, Corpus(nothing, ()), changes, None)
-    return number_in_memory(updated.manifest, updated.built)
+    made = number_in_memory(updated.manifest, updated.built)
+    made.opened = updated.opened
+    return made
 
 
 def _read(request: Request, corpus: Corpus, changes: Changes, folder: Path | None) -> Updated:

@@ -57,7 +57,9 @@ def _compare(directory: Path, request: Request) -> tuple[Corpus, Changes]:
                 f"make another one for --keep {request.keep}"
             )
         as_of_ns = os.fstat(file.fileno()).st_mtime_ns
-        changes = find_changes(old, as_of_ns, request.found, accumulate=request.on_purpose)
+        changes = find_changes(
+            old, as_of_ns, request.found, accumulate=request.on_purpose, mapping=request.mapping
+        )
         if changes.verified and changes.are_none(old):
             # So that the next query need not hash again. By descriptor: a writer may have
             # published another manifest meanwhile, of which nothing was verified.

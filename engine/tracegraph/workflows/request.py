@@ -40,3 +40,9 @@ class Request:
     progress: Progress | None
     on_purpose: bool = False
     options: "ReadOptions | None" = None
+
+    @property
+    def mapping(self) -> str:
+        """The digest of the mapping that files are to be read by; empty for none."""
+        mapping = self.options.mapping if self.options else None
+        return mapping.digest if mapping else ""

@@ -17,6 +17,10 @@ from tracegraph.pattern.presets import presets
 from tracegraph.pattern.printer import digest as meaning_of
 from tracegraph.workflows.matching import MatchedTrace, Seen, digest_of, matched_traces, steps_of
 
+_NAME_THE_RUN = (
+    "its record has to name the run: in OTLP by the attribute syncmill.run_id, in a log of your "
+    "own by the column of run_id"
+)
 _TOOL, _ERROR = KIND_CODE["TOOL"], STATUS_CODE["error"]
 
 
@@ -93,7 +97,7 @@ def _run_id(trace: Trace, label: str) -> str:
     run_id = trace.run_id
     if run_id is None or not is_run_id(run_id):
         what = "has no run_id" if run_id is None else "has a run_id that is blank, long or in parts"
-        raise UsageError(f"{label}: matches and {what}: nothing is exported")
+        raise UsageError(f"{label}: matches and {what}: nothing is exported; {_NAME_THE_RUN}")
     return run_id
 
 

@@ -1,5 +1,6 @@
 """Find a step of a trace by what people write: its id, the start or the end of one."""
 
+from tracegraph.corpus.lookup import closest
 from tracegraph.errors import UsageError
 from tracegraph.export.traces import ListedTrace
 
@@ -22,6 +23,6 @@ def select_step(listed: ListedTrace, reference: str) -> int:
             shown = ", ".join(ids[at] for at in found[:_SHOWN])
             more = ", ..." if len(found) > _SHOWN else ""
             raise UsageError(f"{reference!r} is ambiguous, {len(found)} steps fit: {shown}{more}")
-    raise UsageError(
-        f"{listed.label}: no step {reference!r}; tracegraph inspect shows the ids behind @"
-    )
+    place = f"{listed.trace.file}#{listed.label}" if listed.trace.file else listed.label
+    near = closest(reference, ids) or "; tracegraph inspect shows the ids behind @"
+    raise UsageError(f"{place}: no step {reference!r}{near}")

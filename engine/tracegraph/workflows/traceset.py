@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from tracegraph.corpus.corpus import Corpus
@@ -25,7 +26,12 @@ TableName = Literal["traces", "steps", "causes"]
 
 
 def load(
-    paths: Paths, *, keep: Keep = "errors", strict: bool = False, cache: bool = True
+    paths: Paths,
+    *,
+    keep: Keep = "errors",
+    strict: bool = False,
+    cache: bool = True,
+    mapping: str | os.PathLike[str] | None = None,
 ) -> "TraceSet":
     """Load the traces of files, folders (recursive), globs or corpora.
 
@@ -35,6 +41,8 @@ def load(
             times, digests), ``errors`` (error text too), ``content`` (bodies too).
         strict: refuse at the first loss instead of disclosing it in :attr:`TraceSet.gaps`.
         cache: read what did not change from the user's cache, and write the rest to it.
+        mapping: a file that says how home-made logs are to be read; all paths are read by it, and
+            the cache is not used.
 
     Raises:
         InputError: something named cannot be read, or nothing could be read.
@@ -44,7 +52,14 @@ def load(
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise UsageError("load: name at least one path")
-    return TraceSet(load_corpus(given, keep=policy(keep), strict=strict, cache=cache))
+    options = None
+    if mapping is not None:
+        from tracegraph.workflows.mapping import mapped_by, refuse_corpora
+
+        refuse_corpora([os.fspath(path) for path in given])
+        options = mapped_by(Path(mapping))
+    corpus = load_corpus(given, keep=policy(keep), strict=strict, cache=cache, options=options)
+    return TraceSet(corpus)
 
 
 class TraceSet:
@@ -97,12 +112,14 @@ class TraceSet:
     def trace(self, reference: str) -> Trace:
         """Return one trace by its id, the start of one, ``id@source`` or ``id@file``.
 
+        ``session=ID`` is the run that the traces of a session make together.
+
         Raises:
             UsageError: none or several fit.
         """
-        from tracegraph.corpus.lookup import find_trace
+        from tracegraph.workflows.traces import resolve_trace
 
-        return find_trace(self._corpus, reference)
+        return resolve_trace(self._corpus, reference).trace
 
     def query(
         self,

@@ -31,11 +31,13 @@ class Updated:
         manifest: files, split traces and counters; its segments are those of ``kept``.
         kept: segments that stay as they are.
         built: new segments, in order, without numbers.
+        opened: names of the files that were looked into for it.
     """
 
     manifest: Manifest
     kept: tuple[Segment, ...]
     built: tuple[Segment, ...]
+    opened: frozenset[str]
 
 
 def update(
@@ -72,7 +74,7 @@ def update(
         gaps=dict(sorted(gaps.items())),
         next_file=max([old.next_file - 1, *(entry.id for entry in new)]) + 1,
     )
-    return Updated(manifest, tuple(kept), tuple(builder.finish()))
+    return Updated(manifest, tuple(kept), tuple(builder.finish()), frozenset(reading.opened))
 
 
 class _Stale:

@@ -12,6 +12,7 @@ from tracegraph.export.validation import Found, ValidatedFile, Validation
 from tracegraph.ingest.discover import InputFile, discover
 from tracegraph.ingest.documents import documents
 from tracegraph.ingest.losses import Losses
+from tracegraph.ingest.reader import file_losses
 from tracegraph.ingest.registry import detect
 from tracegraph.ingest.source import Source, record_limit
 
@@ -100,6 +101,7 @@ def _problems(source: Source, is_peer: bool, counts: Counter[str]) -> Iterator[F
     """Yield what is wrong in the documents of a file, and count those."""
     outside = Losses(source.name, strict=False)
     try:
+        outside.counts.update(file_losses(source, strict=False))
         for place, data in documents(source, outside):
             counts["documents"] += 1
             where = place.removeprefix(source.name).lstrip(": ")

@@ -1,6 +1,7 @@
 """Why did a run fail?"""
 
 from tracegraph.analysis.analysis import analyse
+from tracegraph.analysis.candidates import find_candidates
 from tracegraph.corpus.corpus import Corpus
 from tracegraph.export.why import Why
 from tracegraph.workflows.traces import select_trace
@@ -19,4 +20,5 @@ def why(corpus: Corpus, path: str, trace_id: str | None) -> Why:
     """
     chosen = select_trace(corpus, trace_id, path, f"{path}#ID")
     analysis = analyse(chosen.trace, ask_presets=False)
-    return Why(chosen.label, analysis, path, corpus.trace_count == 1)
+    candidates = find_candidates(analysis.columns, analysis.incidents)
+    return Why(chosen.label, analysis, tuple(candidates), path, corpus.trace_count == 1)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from analysis.check.judging import FAILURES, SHAPE, TREE, F, I, P, matches
-from shared_data import fixture, shared
+from shared_data import fixture
 from tracegraph.analysis.check.check import Judged
 from tracegraph.analysis.check.counts import Increase
 from tracegraph.analysis.check.runs import Label
@@ -20,7 +20,7 @@ def _checked(current: str, baseline: str, rules: Sequence[str]) -> dict[str, Jud
 
 
 def _case(name: str, trace: str = "") -> str:
-    return str(shared(f"cases/{name}/input.json")) + trace
+    return str(fixture(f"cases/{name}/input.json")) + trace
 
 
 def _clean() -> str:

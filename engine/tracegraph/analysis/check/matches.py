@@ -21,6 +21,7 @@ from tracegraph.analysis.check.runs import Label, Pair, Run
 from tracegraph.analysis.check.uncertain import uncertain
 from tracegraph.analysis.patterns import match_all
 from tracegraph.model.columns import Columns
+from tracegraph.model.session_run import is_session_run
 from tracegraph.pattern.ast import (
     Between,
     Compare,
@@ -69,7 +70,8 @@ def judge_matches(pair: Pair, pattern: Pattern) -> tuple[Judgement, tuple[Increa
         blocking += (note for note in hidden(run, reads) if note.subject not in aside)
     blocking += uncertain_causes(pair) if Hides.CAUSES in both else ()
     unknown = Unknown(blocking, current.unknown, baseline.unknown)
-    limits = [Note("one_trace")] if pattern.scope == "session" else []
+    is_whole = all(is_session_run(run.trace) for run in pair.runs)
+    limits = [Note("one_trace")] if pattern.scope == "session" and not is_whole else []
     limits += [note for run in pair.runs for note in harmless(run, reads)]
     reason = Note("increased", "current", sum(each.signature is not None for each in found) or None)
     return decide(bool(found), unknown, reason, [*limits, Note("not_aligned")]), found

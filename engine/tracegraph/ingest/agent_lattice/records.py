@@ -14,7 +14,7 @@ from tracegraph.errors import InputError
 from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.nesting import LEVELS, deep_nesting, is_too_deep
 from tracegraph.ingest.salvage import salvage
-from tracegraph.ingest.tolerant_json import decode_tolerant
+from tracegraph.ingest.tolerant_json import decode_json, decode_tolerant
 
 AREA = "agent_lattice"
 _NOTHING = Raw(b"null")
@@ -60,7 +60,6 @@ class Request(Struct, gc=False):
 _decode_head = msgspec.json.Decoder(Head).decode
 _decode_row = msgspec.json.Decoder(Row).decode
 _decode_request = msgspec.json.Decoder(Request).decode
-_decode = msgspec.json.Decoder().decode
 
 
 def decode_head(line: bytes, place: str, losses: Losses) -> Head | None:
@@ -83,7 +82,7 @@ def decode_row(line: bytes, place: str, losses: Losses) -> Row | None:
     try:
         return _decode_row(line)
     except (msgspec.MsgspecError, RecursionError):
-        value = _tolerant(line, place, "agent_lattice.unreadable_record", losses)
+        value = _tolerant(line, place, losses)
     data = value.pop("data", None) if isinstance(value, dict) else None
     row = salvage(Row, value, place, AREA, losses)
     if row is not None:
@@ -98,11 +97,10 @@ def decode_data(raw: Raw, place: str, losses: Losses) -> _Data:
     ``agent_lattice.unreadable_field``.
     """
     try:
-        value = _decode(raw)
-    except (msgspec.MsgspecError, RecursionError):
-        value = _tolerant(bytes(raw), place, "agent_lattice.unreadable_field", losses)
-        if value is None:
-            return {}
+        value = decode_json(raw, place, losses)
+    except InputError as error:
+        losses.add("agent_lattice.unreadable_field", str(error))
+        return {}
     if not isinstance(value, dict):
         _disclose_no_data(value, place, losses)
         return {}
@@ -125,12 +123,12 @@ def decode_request(raw: Raw, place: str, losses: Losses) -> Request:
         return Request(data.get("model"), data.get("tools"), _encode(data.get("messages")))
 
 
-def _tolerant(data: bytes, place: str, code: str, losses: Losses) -> Any:
+def _tolerant(data: bytes, place: str, losses: Losses) -> Any:
     """Decode what the strict decoder refuses; None, disclosed, where that cannot be done."""
     try:
         return decode_tolerant(data, place, losses)
     except InputError as error:
-        losses.add(code, str(error))
+        losses.add("agent_lattice.unreadable_record", str(error))
         return None
 
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from tracegraph.ingest.agent_lattice.outcome import Outcome
 from tracegraph.ingest.agent_lattice.records import mapping
-from tracegraph.ingest.attributes import LARGEST, whole_number
+from tracegraph.ingest.attributes import total_of, whole_number
 from tracegraph.ingest.losses import Losses
 from tracegraph.model.codes import UNKNOWN
 from tracegraph.model.draft import Draft, DraftSteps
@@ -107,8 +107,7 @@ class Steps:
             found.append(UNKNOWN if count is None else count)
         columns = self.columns
         columns.tokens_prompt[row], columns.tokens_completion[row] = found
-        if min(found) >= 0 and sum(found) <= LARGEST:
-            columns.tokens_total[row] = sum(found)
+        columns.tokens_total[row] = total_of(found)
 
     def disclose(self, code: str, at: Place, what: str) -> None:
         """Count a gap."""

@@ -33,7 +33,7 @@ from tracegraph.ingest.free_ids import FreeIds
 from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.measures import nanoseconds
 from tracegraph.ingest.source import Source
-from tracegraph.ingest.tool_payload import ToolPayload, read_arguments, read_result
+from tracegraph.ingest.tool_payload import ToolPayload, read_arguments, read_payload
 from tracegraph.model.codes import FIDELITY_CODE, KIND_CODE, SIGNAL_BIT, STATUS_CODE, UNKNOWN
 from tracegraph.model.draft import Draft
 
@@ -136,11 +136,7 @@ def _read(step: StepRecord, keeps_content: bool, losses: Losses) -> _Read:
         given = body_text(step.input_payload, f"{shown}: input_payload", losses)
         made = body_text(step.output_payload, f"{shown}: output_payload", losses)
     if step.step_type == TOOL:
-        payload = ToolPayload()
-        if given is not None:
-            read_arguments(given, payload)
-        if made is not None:
-            read_result(made, payload)
+        payload = read_payload(given, made)
     tokens = read_tokens(step.tokens, shown, losses)
     return _Read(step, given, made, payload, read_outcome(step, payload, losses), tokens)
 

@@ -4,7 +4,6 @@ The platform knows parents and no links; what caused what follows from messages,
 frameworks attached when they were recorded.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from tracegraph.ingest.langfuse.records import (
     read_trace,
 )
 from tracegraph.ingest.losses import Losses
+from tracegraph.ingest.measures import finite_number
 from tracegraph.ingest.opening import opening_keys
 from tracegraph.ingest.source import Source
 from tracegraph.ingest.spans.exports import ExportReader
@@ -64,10 +64,7 @@ class LangfuseAdapter:
         Gap codes: those of :mod:`tracegraph.ingest.span_gaps`, and ``langfuse.unreadable_field``,
         ``langfuse.unknown_type``, ``langfuse.scores_left_out``.
         """
-        reader = _Reader(sources, options)
-        for index in range(len(sources)):
-            reader.read_source(index)
-        yield from reader.finish()
+        yield from _Reader(sources, options).read()
 
 
 class _Reader(ExportReader[_Item]):
@@ -76,10 +73,7 @@ class _Reader(ExportReader[_Item]):
     area = AREA
     fidelity = FIDELITY_CODE["parent_only"]
     noun = "observation"
-
-    def items(self, value: Any) -> Iterator[Found]:
-        """Yield the observations of a document."""
-        return observations_in(value)
+    items = staticmethod(observations_in)
 
     def item(self, value: Found, shown: str, losses: Losses) -> _Item | None:
         """Read an observation."""
@@ -136,6 +130,5 @@ def _evaluation(score: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in values
-        if (isinstance(value, int | float) and math.isfinite(value))
-        or (isinstance(value, str) and len(value) <= _LONGEST)
+        if finite_number(value) is not None or (isinstance(value, str) and len(value) <= _LONGEST)
     }

@@ -8,16 +8,17 @@ thread and the node of a graph.
 from typing import Any
 
 from tracegraph.ingest import span_gaps
-from tracegraph.ingest.attributes import LARGEST, Attributes, dump, whole_number
+from tracegraph.ingest.attributes import Attributes, dump, text_of, total_of
 from tracegraph.ingest.langchain_messages import read_messages
 from tracegraph.ingest.langfuse.records import Observation, body
 from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.measures import decimal_text
-from tracegraph.ingest.spans.record import SpanRecord, count
-from tracegraph.ingest.status import ERROR, TOOL_ERROR, UNSET, RaisedException, Verdict, judge
+from tracegraph.ingest.spans.record import SpanRecord, count, verdict_of
+from tracegraph.ingest.status import ERROR, UNSET, RaisedException, Verdict
 from tracegraph.ingest.step_fields import AGENT, CHAIN, LLM, TOOL, StepFields, read_fields
-from tracegraph.ingest.times import parse_time
-from tracegraph.ingest.tool_payload import ToolPayload, read_arguments, read_result
+from tracegraph.ingest.times import read_time
+from tracegraph.ingest.tool_payload import ToolPayload, read_payload
+from tracegraph.ingest.usage import read_count
 from tracegraph.model.codes import KIND_CODE, UNKNOWN
 
 _UNSAID = ("SPAN", "EVENT")
@@ -46,7 +47,7 @@ def make_record(found: Observation, losses: Losses) -> SpanRecord:
     Gap code, besides those of :mod:`tracegraph.ingest.span_gaps`: ``langfuse.unknown_type``.
     """
     codes: list[str] = []
-    start, end = _time(found.start_time, codes), _time(found.end_time, codes)
+    start, end = read_time(found.start_time, codes), read_time(found.end_time, codes)
     if found.type == "EVENT" and found.end_time is None:
         end = start  # it is a moment
     fields = _fields(found, codes, losses)
@@ -66,7 +67,7 @@ def keep_bodies(
     Gap code: ``langfuse.unreadable_field``.
     """
     try:
-        record.input, record.output = _text(found.input), _text(found.output)
+        record.input, record.output = text_of(found.input), text_of(found.output)
         record.attributes = dump(rest)
     except RecursionError:
         what = f"observation {found.id}: nested too deeply to be read"
@@ -113,12 +114,12 @@ def _read_usage(found: Observation, fields: StepFields, codes: list[str]) -> Non
     """Read usage and cost; zeros stand for what is not known, unless a total bears them out."""
     used = found.usage_details or found.usage or {}
     prompt, completion, total = (
-        next((_count(used[key], codes) for key in keys if used.get(key) is not None), UNKNOWN)
+        next((read_count(used[key], codes) for key in keys if used.get(key) is not None), UNKNOWN)
         for keys in _USED.values()
     )
     if max(prompt, completion, total) > 0:
-        if total < 0 <= min(prompt, completion) and prompt + completion <= LARGEST:
-            total = prompt + completion
+        if total < 0:
+            total = total_of((prompt, completion))
         fields.tokens_prompt, fields.tokens_completion = prompt, completion
         fields.tokens_total = total or UNKNOWN
     prices = (found.cost_details or {}).get("total"), found.total_cost, found.calculated_total_cost
@@ -131,58 +132,19 @@ def _read_usage(found: Observation, fields: StepFields, codes: list[str]) -> Non
 
 
 def _payload(found: Observation, known: ToolPayload | None) -> ToolPayload:
-    payload = ToolPayload(call_id=known.call_id if known is not None else None)
+    call_id = known.call_id if known is not None else None
     try:
-        given, made = _text(found.input), _text(found.output)
+        given, made = text_of(found.input), text_of(found.output)
     except RecursionError:
-        return payload
-    if given is not None:
-        read_arguments(given, payload)
-    if made is not None:
-        read_result(made, payload)
-    return payload
+        given = made = None
+    return read_payload(given, made, call_id)
 
 
 def _verdict(found: Observation, fields: StepFields, ended: bool, codes: list[str]) -> Verdict:
     readable = found.level is None or (isinstance(found.level, str) and found.level in _LEVELS)
     if not readable:
         codes.append(span_gaps.UNREADABLE_STATUS)
-    recorded = _LEVELS[found.level] if readable else UNSET
+    recorded = _LEVELS[found.level] if readable else None
     message = found.status_message
-    payload = fields.payload
-    verdict = judge(
-        recorded,
-        ended=ended and readable,
-        message=message,
-        exceptions=[RaisedException(None, message)] if recorded == ERROR and message else [],
-        error_type=fields.error_type,
-        tool_status=fields.tool_status,
-        result_is_error=payload is not None and payload.is_error,
-        message_failed=payload is not None and payload.message_failed,
-    )
-    if fields.kind != TOOL:
-        verdict.signals &= ~TOOL_ERROR
-    return verdict
-
-
-def _text(value: Any) -> str | None:
-    """Return a body as text, None where there is none."""
-    return value if value is None or isinstance(value, str) else dump(value)
-
-
-def _time(recorded: str | None, codes: list[str]) -> int:
-    if recorded is None:
-        return UNKNOWN
-    try:
-        return parse_time(recorded)
-    except ValueError:
-        codes.append(span_gaps.UNREADABLE_TIMESTAMP)
-        return UNKNOWN
-
-
-def _count(recorded: Any, codes: list[str]) -> int:
-    number = whole_number(recorded)
-    if number is None:
-        codes.append(span_gaps.UNREADABLE_TOKEN_COUNT)
-        return UNKNOWN
-    return number
+    raised = [RaisedException(None, message)] if recorded == ERROR and message else []
+    return verdict_of(fields, recorded, ended=ended, message=message, exceptions=raised)

@@ -8,15 +8,13 @@ string.
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from tracegraph.ingest.losses import Losses
-from tracegraph.ingest.salvage import Id, salvage
+from tracegraph.ingest.salvage import Id, read_record
 from tracegraph.model.digest import parse_text
 
 AREA = "langfuse"
-_REFUSED = (msgspec.MsgspecError, RecursionError)
 _LEVELS = 3
 """A page holds traces, they hold observations; nothing is nested deeper."""
 
@@ -86,10 +84,7 @@ def read_observation(value: Any, shown: str, losses: Losses) -> Observation | No
 
     Gap code: ``langfuse.unreadable_field``.
     """
-    try:
-        return msgspec.convert(value, Observation)
-    except _REFUSED:
-        return salvage(Observation, value, shown, AREA, losses)
+    return read_record(Observation, value, shown, AREA, losses)
 
 
 def read_trace(value: dict[str, Any], losses: Losses) -> TraceRecord:
@@ -97,10 +92,7 @@ def read_trace(value: dict[str, Any], losses: Losses) -> TraceRecord:
 
     Gap code: ``langfuse.unreadable_field``.
     """
-    try:
-        return msgspec.convert(value, TraceRecord)
-    except _REFUSED:
-        return salvage(TraceRecord, value, "the trace", AREA, losses) or TraceRecord()
+    return read_record(TraceRecord, value, "the trace", AREA, losses) or TraceRecord()
 
 
 def body(value: Any) -> Any:

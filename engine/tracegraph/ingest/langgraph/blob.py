@@ -10,14 +10,13 @@ object names a module, a class and what its constructor was given; here it stays
 from enum import IntEnum
 from typing import Any, Final
 
-import msgspec
 import ormsgpack
 from msgspec import Struct
 
 from tracegraph.errors import InputError
 from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.nesting import deep_nesting, is_too_deep
-from tracegraph.ingest.tolerant_json import decode_tolerant
+from tracegraph.ingest.tolerant_json import decode_json
 
 GAP = "langgraph.undecodable_blob"
 _MAX_NESTED_OBJECTS = 100
@@ -149,12 +148,9 @@ class BlobReader:
     def _read_json(self, data: bytes, place: str) -> Any:
         repaired = Losses(place, strict=False)
         try:
-            value = msgspec.json.decode(data)
-        except (msgspec.MsgspecError, RecursionError, ValueError):
-            try:
-                value = decode_tolerant(data, place, repaired)
-            except InputError as error:
-                return self._undecodable(str(error))
+            value = decode_json(data, place, repaired)
+        except InputError as error:
+            return self._undecodable(str(error))
         if is_too_deep(value):
             return self._undecodable(f"{place}: JSON nested too deeply")
         for code, count in repaired.counts.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tracegraph.ingest.attributes import LARGEST, dump, whole_number
+from tracegraph.ingest.attributes import dump, text_of, total_of, whole_number
 from tracegraph.ingest.langgraph.blob import Built, plain
 from tracegraph.ingest.nesting import deep_nesting, is_too_deep
 from tracegraph.ingest.requests import Call
@@ -170,7 +170,7 @@ def usage_of(messages: Iterable[Message]) -> Usage:
         usage.cut |= (metadata.get("finish_reason") or metadata.get("stop_reason")) in _CUT
         counts.append(_counts(message, metadata))
     if counts:
-        usage.prompt, usage.completion, usage.total = map(_sum, zip(*counts, strict=True))
+        usage.prompt, usage.completion, usage.total = map(total_of, zip(*counts, strict=True))
     return usage
 
 
@@ -185,11 +185,6 @@ def _counts(message: Message, metadata: dict[str, Any]) -> tuple[int, int, int]:
     if total < 0 <= min(prompt, completion):
         total = prompt + completion
     return prompt, completion, total
-
-
-def _sum(counts: tuple[int, ...]) -> int:
-    total = sum(counts)
-    return total if min(counts) >= 0 and total <= LARGEST else UNKNOWN
 
 
 def result_of(message: Message) -> tuple[str | None, int]:
@@ -211,8 +206,7 @@ def plain_or_none(value: Any) -> Any:
 
 def as_text(value: Any) -> str | None:
     """Return a value as text: itself, or JSON; None where there is none."""
-    found = plain_or_none(value)
-    return found if found is None or isinstance(found, str) else dump(found)
+    return text_of(plain_or_none(value))
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
-import msgspec
-
 from tracegraph.errors import InputError
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.documents import read_documents
@@ -21,7 +19,7 @@ from tracegraph.ingest.langgraph_state.draft import AREA, Snapshot, add_state
 from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.opening import opening_keys
 from tracegraph.ingest.source import Source
-from tracegraph.ingest.tolerant_json import decode_tolerant
+from tracegraph.ingest.tolerant_json import decode_json
 from tracegraph.model.draft import Draft
 
 _HOLDING = ("values", "channel_values")
@@ -33,8 +31,8 @@ _ROLE = re.compile(
     rb'"(?:type|role)"\s*:\s*"(?:human|ai|tool|system|user|assistant)"'
     rb'|"(?:Human|AI|Tool|System)Message"'
 )
-_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-_decode = msgspec.json.Decoder().decode
+_OTHER = b'"mini_version"'
+"""mini-swe-agent's mark: a run that is a list of messages, too."""
 
 
 class LanggraphStateAdapter:
@@ -46,7 +44,7 @@ class LanggraphStateAdapter:
 
     def sniff(self, source: Source) -> bool:
         """Tell by a list of messages in the place where a state has it."""
-        if opening_keys(source).isdisjoint(_MEMBERS):
+        if opening_keys(source).isdisjoint(_MEMBERS) or _OTHER in source.head:
             return False
         return bool(_MESSAGES.search(source.head) and _ROLE.search(source.head))
 
@@ -72,10 +70,7 @@ def _state(data: bytes, place: str, losses: Losses, ids: FreeIds) -> Snapshot:
     Raises:
         InputError: it is no JSON, or holds no list of messages.
     """
-    try:
-        value = _decode(data)
-    except _REFUSED:
-        value = decode_tolerant(data, place, losses)
+    value = decode_json(data, place, losses)
     value = value if isinstance(value, dict) else {}
     messages = _messages(value)
     if messages is None:

@@ -5,7 +5,7 @@ step; what people and systems say is no step. The state is what the next model i
 model step has the results since the one before as causes. Nothing has a time.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tracegraph.ingest.attributes import dump
@@ -14,7 +14,6 @@ from tracegraph.ingest.langchain_messages import unwrapped
 from tracegraph.ingest.langgraph.messages import (
     MODEL,
     TOOL,
-    Asked,
     Message,
     as_text,
     asked_by,
@@ -25,15 +24,9 @@ from tracegraph.ingest.langgraph.messages import (
 from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.nesting import is_too_deep
 from tracegraph.ingest.source import Source
-from tracegraph.ingest.tool_payload import size_of
-from tracegraph.model.codes import (
-    DERIVED,
-    FIDELITY_CODE,
-    KIND_CODE,
-    SIGNAL_BIT,
-    STATUS_CODE,
-    UNKNOWN,
-)
+from tracegraph.ingest.transcript.transcript import Transcript
+from tracegraph.ingest.transcript.turns import Asked, ModelTurn, ToolTurn
+from tracegraph.model.codes import FIDELITY_CODE, KIND_CODE, SIGNAL_BIT, STATUS_CODE
 from tracegraph.model.draft import Draft
 
 AREA = "langgraph_state"
@@ -59,33 +52,6 @@ class Snapshot:
     messages: list[Any]
 
 
-@dataclass(slots=True)
-class _Talk:
-    """What is going on among the messages.
-
-    Attributes:
-        open: requests that wait for an answer, by call id: row of the model step that was the last
-            to use the id, and what it asked for with it; models give one id to two calls, too.
-        unread: rows of the tool steps that no model step has read.
-        said: what people and systems said since the last model step.
-    """
-
-    open: dict[str, tuple[int, list[Asked]]] = field(default_factory=dict)
-    unread: list[int] = field(default_factory=list)
-    said: list[dict[str, Any]] = field(default_factory=list)
-
-    def take(self, call_id: str | None, name: str | None) -> tuple[int, Asked | None]:
-        """Return whose call an answer is for, and the call: of several the first of its tool."""
-        asker, calls = self.open.get(call_id or "", (UNKNOWN, []))
-        if not calls:
-            return UNKNOWN, None
-        at = next((i for i, call in enumerate(calls) if call.name == name), 0)
-        found = calls.pop(at)
-        if not calls:
-            del self.open[call_id or ""]
-        return asker, found
-
-
 def add_state(draft: Draft, state: Snapshot, source: Source, losses: Losses) -> None:
     """Append the state's trace to a draft."""
     row = draft.begin(
@@ -99,7 +65,7 @@ def add_state(draft: Draft, state: Snapshot, source: Source, losses: Losses) -> 
         attributes=_facts(state.value),
     )
     ids = FreeIds()
-    talk = _Talk()
+    talk = Transcript(draft)
     last: Message | None = None
     for number, value in enumerate(state.messages, 1):
         message = _message(value, number, losses)
@@ -112,11 +78,10 @@ def add_state(draft: Draft, state: Snapshot, source: Source, losses: Losses) -> 
         elif message.role == TOOL:
             _add_tool(draft, message, step_id, talk, losses)
         else:
-            talk.said.append(message.fields)
-    for asker, _ in talk.open.values():
-        draft.steps.signals[asker] |= SIGNAL_BIT["unanswered_call"]
+            talk.hear(message.fields)
+    talk.end()
     has_failed = _add_tasks(draft, state.value.get("tasks"), ids, losses)
-    _finish(draft, state, row, last, is_open=bool(talk.open), has_failed=has_failed)
+    _finish(draft, state, row, last, is_open=talk.is_open, has_failed=has_failed)
     draft.traces.gaps[-1].update(losses.counts)
 
 
@@ -144,7 +109,9 @@ def _message(value: Any, number: int, losses: Losses) -> Message | None:
     return found
 
 
-def _add_model(draft: Draft, message: Message, step_id: str, talk: _Talk, losses: Losses) -> int:
+def _add_model(
+    draft: Draft, message: Message, step_id: str, talk: Transcript, losses: Losses
+) -> int:
     """Append the step of what a model said.
 
     Gap code: ``langgraph_state.unreadable_field``.
@@ -154,72 +121,53 @@ def _add_model(draft: Draft, message: Message, step_id: str, talk: _Talk, losses
     counts = recorded.values() if isinstance(recorded, dict) else [recorded]
     if any(isinstance(count, str | list) for count in counts):
         losses.add("langgraph_state.unreadable_field", f"{step_id}: its usage is no count")
-    row = draft.step(
-        step_id,
-        kind=KIND_CODE["LLM"],
-        name=_text(message.fields.get("name")),
-        status=_OK,
-        status_source="default",
-        agent=_text(message.fields.get("name")),
-        model=usage.model,
-        tokens_prompt=usage.prompt,
-        tokens_completion=usage.completion,
-        tokens_total=usage.total,
-        signals=SIGNAL_BIT["truncated"] if usage.cut else 0,
-        input=dump(talk.said) if draft.keep_content and talk.said else None,
-        output=message.text,
-        attributes=_rest(draft, message),
+    name = _text(message.fields.get("name"))
+    return talk.add_model(
+        ModelTurn(
+            step_id=step_id,
+            name=name,
+            agent=name,
+            model=usage.model,
+            tokens_prompt=usage.prompt,
+            tokens_completion=usage.completion,
+            tokens_total=usage.total,
+            signals=SIGNAL_BIT["truncated"] if usage.cut else 0,
+            text=message.text,
+            attributes=_rest(draft, message),
+            calls=[Asked(call.call(), as_text(call.args)) for call in asked_by(message)],
+        )
     )
-    talk.said.clear()
-    for result in talk.unread:
-        draft.link(row, result, "tool_call_id", DERIVED)
-    talk.unread.clear()
-    for call in asked_by(message):
-        asker, calls = talk.open.get(call.id, (row, []))
-        if asker != row:  # ids repeat: the latest request is meant
-            draft.steps.signals[asker] |= SIGNAL_BIT["unanswered_call"]
-            calls = []
-        calls.append(call)
-        talk.open[call.id] = (row, calls)
-    return row
 
 
-def _add_tool(draft: Draft, message: Message, step_id: str, talk: _Talk, losses: Losses) -> None:
+def _add_tool(
+    draft: Draft, message: Message, step_id: str, talk: Transcript, losses: Losses
+) -> None:
     """Append the step of a tool's message.
 
     Gap codes: ``langgraph_state.result_without_call``, ``langgraph_state.unreadable_field``.
     """
-    asker, asked = talk.take(message.call_id, _text(message.fields.get("name")))
-    call = asked.call() if asked is not None else None
-    given = as_text(asked.args) if asked is not None else None
     word = message.fields.get("status")
     status, source = _TOOL_STATUS.get(word, (_UNSET, None)) if _is_word(word) else (_UNSET, None)
     if source is None:
         losses.add("langgraph_state.unreadable_field", f"{step_id}: its status is no word known")
     result, size = result_of(message)
-    row = draft.step(
-        step_id,
-        kind=KIND_CODE["TOOL"],
-        name=_text(message.fields.get("name")) or (call.name if call is not None else None),
-        status=status,
-        status_source=source,
-        error_message=message.text if status == _ERROR else None,
-        tool_call_id=message.call_id,
-        args=call.args if call is not None else None,
-        args_size=UNKNOWN if given is None else size_of(given),
-        result=result,
-        result_size=size,
-        orphan=asked is None,
-        input=given,
-        output=message.text,
-        attributes=_rest(draft, message),
+    _, is_asked_for = talk.add_tool(
+        ToolTurn(
+            step_id=step_id,
+            call_id=message.call_id,
+            name=_text(message.fields.get("name")),
+            status=status,
+            status_source=source,
+            error_message=message.text if status == _ERROR else None,
+            result=result,
+            result_size=size,
+            text=message.text,
+            attributes=_rest(draft, message),
+        )
     )
-    if asked is None:
+    if not is_asked_for:
         what = f"message {message.id}: nobody asked for call {message.call_id}"
         losses.add("langgraph_state.result_without_call", what)
-    else:
-        draft.link(row, asker, "tool_call_id")
-    talk.unread.append(row)
 
 
 def _add_tasks(draft: Draft, tasks: Any, ids: FreeIds, losses: Losses) -> bool:

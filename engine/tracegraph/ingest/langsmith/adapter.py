@@ -6,7 +6,6 @@ of model runs and from the metadata that LangGraph attaches.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from tracegraph.ingest.adapter import ReadOptions
 from tracegraph.ingest.langsmith.fields import keep_bodies, make_record
@@ -45,10 +44,7 @@ class LangsmithAdapter:
         ``langsmith.dotted_order_differs`` (ids in ``dotted_order`` are not those of run, parent and
         trace; the parent that ``parent_run_id`` names stays).
         """
-        reader = _Reader(sources, options)
-        for index in range(len(sources)):
-            reader.read_source(index)
-        yield from reader.finish()
+        yield from _Reader(sources, options).read()
 
 
 class _Reader(ExportReader[tuple[Found, RunRecord]]):
@@ -57,10 +53,7 @@ class _Reader(ExportReader[tuple[Found, RunRecord]]):
     area = AREA
     fidelity = FIDELITY_CODE["parent_only"]
     noun = "run"
-
-    def items(self, value: Any) -> Iterator[Found]:
-        """Yield the runs of a document."""
-        return runs_in(value)
+    items = staticmethod(runs_in)
 
     def item(self, value: Found, shown: str, losses: Losses) -> tuple[Found, RunRecord] | None:
         """Read a run."""

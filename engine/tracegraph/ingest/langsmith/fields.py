@@ -3,19 +3,20 @@
 from typing import Any
 
 from tracegraph.ingest import span_gaps
-from tracegraph.ingest.attributes import LARGEST, dump, whole_number
+from tracegraph.ingest.attributes import LARGEST, dump, total_of
 from tracegraph.ingest.langchain_messages import read_messages
 from tracegraph.ingest.langgraph.messages import Usage
-from tracegraph.ingest.langsmith.error import raised_by
 from tracegraph.ingest.langsmith.records import RunRecord
 from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.measures import decimal_text
 from tracegraph.ingest.openinference import Metadata
-from tracegraph.ingest.spans.record import SpanRecord, count
-from tracegraph.ingest.status import ERROR, OK, TOOL_ERROR, UNSET, Verdict, judge
+from tracegraph.ingest.raised import raised_by
+from tracegraph.ingest.spans.record import SpanRecord, count, verdict_of
+from tracegraph.ingest.status import ERROR, OK, UNSET, Verdict
 from tracegraph.ingest.step_fields import AGENT, CHAIN, LLM, TOOL, StepFields
-from tracegraph.ingest.times import parse_time
+from tracegraph.ingest.times import read_time
 from tracegraph.ingest.tool_payload import ToolPayload, read_arguments, read_result
+from tracegraph.ingest.usage import read_count
 from tracegraph.model.codes import KIND_CODE, UNKNOWN
 
 _KINDS = {
@@ -121,9 +122,8 @@ def _read_model(run: RunRecord, fields: StepFields, codes: list[str]) -> None:
     fields.tokens_total = _count(run.total_tokens, recorded.get("total_tokens"), codes)
     if max(fields.tokens_prompt, fields.tokens_completion, fields.tokens_total) < 0:
         _take(usage, fields)
-    both = fields.tokens_prompt + fields.tokens_completion
-    if fields.tokens_total < 0 <= min(fields.tokens_prompt, fields.tokens_completion):
-        fields.tokens_total = both if both <= LARGEST else UNKNOWN
+    if fields.tokens_total < 0:
+        fields.tokens_total = total_of((fields.tokens_prompt, fields.tokens_completion))
     cost = recorded.get("total_cost") if run.total_cost is None else run.total_cost
     if cost is not None:
         fields.cost = decimal_text(cost) if isinstance(cost, str | int | float) else None
@@ -181,17 +181,9 @@ def _verdict(
         recorded = ERROR
     elif error is not None and recorded == OK:
         losses.add("langsmith.status_contradicts_error", f"run {run.id}: success with an error")
-    payload = fields.payload
-    verdict = judge(
-        recorded,
-        ended=ended and word != "pending" and readable,
-        exceptions=[raised_by(error)] if error is not None else [],
-        result_is_error=payload is not None and payload.is_error,
-        message_failed=payload is not None and payload.message_failed,
-    )
-    if fields.kind != TOOL:
-        verdict.signals &= ~TOOL_ERROR
-    return verdict
+    raised = [raised_by(error)] if error is not None else []
+    is_over = ended and word != "pending" and readable
+    return verdict_of(fields, recorded, ended=is_over, exceptions=raised)
 
 
 def _error(recorded: Any) -> str | None:
@@ -207,28 +199,16 @@ def _error(recorded: Any) -> str | None:
 
 def _time(recorded: str | float | None, codes: list[str]) -> int:
     """Return the nanoseconds of a time: ISO 8601, or milliseconds since the epoch."""
-    if recorded is None:
-        return UNKNOWN
-    try:
-        if isinstance(recorded, str):
-            return parse_time(recorded)
-        if 0 <= recorded * 1_000_000 <= LARGEST:
-            return int(recorded * 1_000_000)
-    except ValueError:
-        pass
+    if recorded is None or isinstance(recorded, str):
+        return read_time(recorded, codes)
+    if 0 <= recorded * 1_000_000 <= LARGEST:
+        return int(recorded * 1_000_000)
     codes.append(span_gaps.UNREADABLE_TIMESTAMP)
     return UNKNOWN
 
 
 def _count(recorded: Any, other: Any, codes: list[str]) -> int:
-    value = other if recorded is None else recorded
-    if value is None:
-        return UNKNOWN
-    number = whole_number(value)
-    if number is None:
-        codes.append(span_gaps.UNREADABLE_TOKEN_COUNT)
-        return UNKNOWN
-    return number
+    return read_count(other if recorded is None else recorded, codes)
 
 
 def _text(value: Any) -> str | None:

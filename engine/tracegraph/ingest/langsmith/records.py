@@ -9,15 +9,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from tracegraph.ingest.losses import Losses
-from tracegraph.ingest.salvage import Id, salvage
+from tracegraph.ingest.salvage import Id, read_record
 
 AREA = "langsmith"
 _SEGMENT = re.compile(r"\d{8}T\d{6,12}Z(.+)", re.ASCII)
-_REFUSED = (msgspec.MsgspecError, RecursionError)
 _NESTED = "child_runs"
 
 
@@ -99,10 +97,7 @@ def read_run(value: Any, shown: str, losses: Losses) -> RunRecord | None:
 
     Gap code: ``langsmith.unreadable_field``.
     """
-    try:
-        return msgspec.convert(value, RunRecord)
-    except _REFUSED:
-        return salvage(RunRecord, value, shown, AREA, losses)
+    return read_record(RunRecord, value, shown, AREA, losses)
 
 
 def rest_of(value: dict[str, Any]) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""OTLP/JSON."""
+"""OTLP: JSON and protobuf."""

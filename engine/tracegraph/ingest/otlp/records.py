@@ -1,4 +1,4 @@
-"""The shape of OTLP/JSON as it is decoded: only what a step is made of, values left as raw bytes.
+"""The shape of OTLP as it is decoded: only what a step is made of, values left as raw bytes.
 
 Field names are those of the OTLP/JSON encoding (opentelemetry-proto, ``trace/v1``). Attribute
 values stay raw, so that a body of many megabytes is scanned once and never built as a string
@@ -6,6 +6,7 @@ unless someone asks for it. Every field is optional and wide in its type: one od
 cost the record.
 """
 
+import math
 import re
 from typing import Any
 
@@ -95,6 +96,28 @@ class Resource(Struct, gc=False):
     attributes: list[KeyValue] | None = None
 
 
+class LogRecord(Struct, gc=False):
+    """One log record; only events that name their span are looked at."""
+
+    traceId: str | None = None  # noqa: N815
+    spanId: str | None = None  # noqa: N815
+    eventName: str | None = None  # noqa: N815
+    attributes: list[KeyValue] | None = None
+    body: Raw = Raw(b"null")
+
+
+class ScopeLogs(Struct, gc=False):
+    """The log records of one instrumentation scope."""
+
+    logRecords: list[LogRecord] | None = None  # noqa: N815
+
+
+class ResourceLogs(Struct, gc=False):
+    """The log records of one resource."""
+
+    scopeLogs: list[ScopeLogs] | None = None  # noqa: N815
+
+
 class ArrayValue(Struct, gc=False):
     """A list of values."""
 
@@ -145,14 +168,33 @@ def plain(value: AnyValue | None) -> Any:
         return None
     if value.stringValue is not None:
         return value.stringValue
-    if value.intValue is not None:
-        return _integer(value.intValue)
     if value.arrayValue is not None:
         return [plain(item) for item in value.arrayValue.values or ()]
     if value.kvlistValue is not None:
         return {item.key: plain(item.value) for item in value.kvlistValue.values or ()}
-    scalars = (value.boolValue, value.doubleValue, value.bytesValue)
-    return next((scalar for scalar in scalars if scalar is not None), None)
+    return _scalar(value)
+
+
+def _scalar(value: AnyValue) -> int | float | str | bool | None:
+    if value.intValue is not None:
+        return _integer(value.intValue)
+    if value.doubleValue is not None:
+        return _double(value.doubleValue)
+    return value.boolValue if value.boolValue is not None else value.bytesValue
+
+
+def nonfinite_name(value: float) -> str:
+    """Return how protobuf's JSON mapping writes a float that JSON has no number for."""
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _double(value: int | float | str) -> float | str:
+    """Return a double, which some write without a point; what is no finite one stays text."""
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return str(value)
+    return number if math.isfinite(number) else nonfinite_name(number)
 
 
 def _integer(value: int | float | str) -> int | float | str:

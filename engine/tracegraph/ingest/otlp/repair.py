@@ -13,7 +13,14 @@ from typing import Any
 
 import msgspec
 
-from tracegraph.ingest.otlp.records import ExportRecord, ResourceSpans, ScopeSpans, Span
+from tracegraph.ingest.otlp.asides import LOGS, Asides
+from tracegraph.ingest.otlp.records import (
+    ExportRecord,
+    ResourceSpans,
+    ScopeSpans,
+    Span,
+    nonfinite_name,
+)
 
 INVALID_UTF8 = "text.invalid_utf8"
 LONE_SURROGATE = "text.lone_surrogate"
@@ -33,6 +40,7 @@ class RepairedRecord:
         repaired: per span in order, what was repaired in it, by gap code.
         lost: spans that cannot be read.
         invalid_at: byte offset of the first byte that is no UTF-8, -1 for none.
+        asides: documents that hold no spans.
     """
 
     records: list[ExportRecord] = field(default_factory=list)
@@ -40,6 +48,7 @@ class RepairedRecord:
     lost: int = 0
     invalid_at: int = -1
     spans: int = 0
+    asides: Asides = field(default_factory=Asides)
 
 
 def repair(data: bytes) -> RepairedRecord:
@@ -55,10 +64,15 @@ def repair(data: bytes) -> RepairedRecord:
     except UnicodeDecodeError as error:
         result.invalid_at = error.start
         text = data.decode(errors="surrogateescape")
-    for value in _documents(text):
-        for item in value if isinstance(value, list) else [value]:
+    for document in _documents(text):
+        for item in document if isinstance(document, list) else [document]:
             if isinstance(item, dict):
-                result.records.append(_record(_camel_case(item), result))
+                before = result.spans, result.lost
+                value = _camel_case(item)
+                result.records.append(_record(value, result))
+                if (result.spans, result.lost) == before:
+                    logs = value.get(LOGS)
+                    result.asides.add(value, None if logs is None else _json(_clean(logs, {})))
             else:
                 result.lost += 1
     return result
@@ -79,13 +93,14 @@ def _documents(text: str) -> list[Any]:
 def _camel_case(value: Any) -> Any:
     """Rename structural keys; attribute names are values in OTLP/JSON and stay as they are."""
     if isinstance(value, dict):
-        return {
-            _NOT_LETTERS.sub(lambda m: m[1].upper(), key): _camel_case(item)
-            for key, item in value.items()
-        }
+        return {_camel_case_name(key): _camel_case(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_camel_case(item) for item in value]
     return value
+
+
+def _camel_case_name(name: str) -> str:
+    return _NOT_LETTERS.sub(lambda m: m[1].upper(), name)
 
 
 def _record(value: dict[str, Any], result: RepairedRecord) -> ExportRecord:
@@ -104,12 +119,12 @@ def _group(value: dict[str, Any], result: RepairedRecord) -> ResourceSpans:
         for scope in _dicts(value.get(key), result)
     ]
     resource = _clean(value.get("resource"), {})
-    return ResourceSpans(msgspec.Raw(json.dumps(resource).encode()), scopes)
+    return ResourceSpans(msgspec.Raw(_json(resource)), scopes)
 
 
 def _span(value: dict[str, Any], result: RepairedRecord) -> Span | None:
     repaired: dict[str, int] = {}
-    data = json.dumps(_clean(value, repaired)).encode()
+    data = _json(_clean(value, repaired))
     try:
         span = msgspec.json.decode(data, type=Span)
     except (msgspec.MsgspecError, RecursionError):
@@ -119,6 +134,10 @@ def _span(value: dict[str, Any], result: RepairedRecord) -> Span | None:
         result.repaired[result.spans] = repaired
     result.spans += 1
     return span
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode()
 
 
 def _dicts(value: Any, result: RepairedRecord) -> list[dict[str, Any]]:
@@ -131,15 +150,20 @@ def _dicts(value: Any, result: RepairedRecord) -> list[dict[str, Any]]:
     return found
 
 
+def without_surrogates(text: str) -> str:
+    """Return text with U+FFFD for each half of a surrogate pair, or byte escaped as one."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
 def _clean(value: Any, repaired: dict[str, int]) -> Any:
     if isinstance(value, str):
         if not _SURROGATE.search(value):
             return value
         code = INVALID_UTF8 if _ESCAPED_BYTE.search(value) else LONE_SURROGATE
         repaired[code] = repaired.get(code, 0) + 1
-        return _SURROGATE.sub("\ufffd", value)
+        return without_surrogates(value)
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # as protobuf's JSON mapping writes it
+        return nonfinite_name(value)
     if isinstance(value, list):
         return [_clean(item, repaired) for item in value]
     if isinstance(value, dict):

@@ -1,10 +1,12 @@
 """One OTLP span -> the record of a step, without keeping the span."""
 
+from collections.abc import Sequence
+
 from tracegraph.ingest import span_gaps
-from tracegraph.ingest.attributes import LARGEST, RawAttributes, whole_number
+from tracegraph.ingest.attributes import LARGEST, Attributes, RawAttributes, whole_number
 from tracegraph.ingest.genai_events import with_events
-from tracegraph.ingest.otlp.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, normal_id
 from tracegraph.ingest.otlp.records import KeyValue, Number, Span
+from tracegraph.ingest.spans.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, normal_id
 from tracegraph.ingest.spans.record import (
     EXCEPTION,
     SpanRecord,
@@ -19,12 +21,18 @@ from tracegraph.model.codes import UNKNOWN
 _UNREADABLE = -2
 
 
-def read_span(span: Span, step_id: str, keep_content: bool) -> SpanRecord:
-    """Read a span whose id is known."""
+def read_span(
+    span: Span, step_id: str, keep_content: bool, logged: Sequence[tuple[str, Attributes]] = ()
+) -> SpanRecord:
+    """Read a span whose id is known, and the events that were logged beside it."""
     attributes = RawAttributes(_values(span.attributes))
     exceptions: list[RaisedException] = []
-    if span.events:
-        events = [(e.name or "", RawAttributes(_values(e.attributes))) for e in span.events]
+    if span.events or logged:
+        events: list[tuple[str, Attributes]] = [
+            (event.name or "", RawAttributes(_values(event.attributes)))
+            for event in span.events or ()
+        ]
+        events += logged
         attributes = with_events(attributes, events)
         exceptions = [exception_of(said) for name, said in events if name == EXCEPTION]
     status = span.status

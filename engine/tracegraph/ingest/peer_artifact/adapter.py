@@ -47,8 +47,9 @@ class PeerArtifactAdapter:
         """Tell by ``schema_version`` beside a trace that holds steps and edges."""
         if _VERSION_FIRST.match(source.head):
             return True
-        tail = source.data[max(0, len(source) - 4096) :]
-        return bool(_BODY_FIRST.match(source.head) and _VERSION_LAST.search(tail))
+        if not _BODY_FIRST.match(source.head):
+            return False
+        return bool(_VERSION_LAST.search(source.data[max(0, len(source) - 4096) :]))
 
     def read(self, sources: Sequence[Source], options: ReadOptions) -> Iterator[Draft]:
         """Yield one draft a file.

@@ -16,14 +16,12 @@ from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.nesting import deep_nesting
 from tracegraph.ingest.phoenix.records import Item, Span, frame_rows, from_frame, from_otlpv1
-from tracegraph.ingest.salvage import salvage
-from tracegraph.ingest.tolerant_json import decode_tolerant
+from tracegraph.ingest.salvage import read_record
+from tracegraph.ingest.tolerant_json import decode_json
 
-_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _LEVELS = 3
 """A page holds traces, they hold spans; nothing is nested deeper."""
 _decode = msgspec.json.Decoder(Item).decode
-_decode_any = msgspec.json.Decoder().decode
 
 
 class Documents:
@@ -57,7 +55,7 @@ class Documents:
         span: Span | None
         try:
             item = _decode(data) if isinstance(data, bytes | msgspec.Raw) else None
-        except _REFUSED:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             item = None
         if item is not None and item.frame_id is None:
             held = item.data if item.spans is None else item.spans
@@ -99,13 +97,10 @@ class Documents:
         """Decode a document or a part of one; None where it is a part that cannot be decoded."""
         if not isinstance(data, bytes | msgspec.Raw):
             return data
-        try:
-            return _decode_any(data)
-        except _REFUSED:
-            place = f"{self._file}: {where}" if where else self._file
+        place = f"{self._file}: {where}" if where else self._file
         losses = Losses(place, self._strict)
         try:
-            return decode_tolerant(bytes(data), place, losses)
+            return decode_json(data, place, losses)
         except StrictError:
             raise
         except InputError:
@@ -121,10 +116,7 @@ class Documents:
             value = from_frame(value)
         elif "start_time_unix_nano" in value:
             value = from_otlpv1(value)
-        try:
-            return msgspec.convert(value, Span)
-        except _REFUSED:
-            return salvage(Span, value, where, "phoenix", self.losses)
+        return read_record(Span, value, where, "phoenix", self.losses)
 
 
 def _taken_apart(data: Any) -> dict[str, Any] | None:

@@ -5,9 +5,9 @@ from tracegraph.ingest.attributes import Attributes
 from tracegraph.ingest.genai_events import with_events
 from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.openinference import KIND
-from tracegraph.ingest.otlp.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, normal_id
 from tracegraph.ingest.phoenix.records import Span, Status
 from tracegraph.ingest.phoenix.values import UNREADABLE_TIME, attributes_of, time_of
+from tracegraph.ingest.spans.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, normal_id
 from tracegraph.ingest.spans.record import (
     EXCEPTION,
     SpanRecord,

@@ -7,12 +7,12 @@ database holds it as it is. Here they become the flat names of OpenTelemetry, wi
 whole that were whole before Phoenix took them.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracegraph.ingest.attributes import LARGEST, Attributes
 from tracegraph.ingest.losses import Losses
+from tracegraph.ingest.measures import finite_number
 from tracegraph.ingest.nesting import LEVELS, is_too_deep
 from tracegraph.ingest.times import parse_time
 from tracegraph.model.codes import UNKNOWN
@@ -65,7 +65,8 @@ def time_of(value: Any) -> int:
             if not value.isascii() or not value.isdigit() or len(value) > 20:
                 return UNREADABLE_TIME
             value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    value = finite_number(value)
+    if value is None:
         return UNREADABLE_TIME
     unit = next((ns for limit, ns in _UNITS if value < limit), 1)
     ns = value * unit if isinstance(value, int) else to_microsecond(round(value * unit))

@@ -4,8 +4,6 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-import msgspec
-
 from tracegraph.errors import InputError, StrictError
 from tracegraph.ingest import span_gaps
 from tracegraph.ingest.documents import documents
@@ -13,11 +11,10 @@ from tracegraph.ingest.losses import Losses
 from tracegraph.ingest.spans.reader import SpanReader
 from tracegraph.ingest.spans.record import SpanRecord
 from tracegraph.ingest.spans.trace import SpanTrace
-from tracegraph.ingest.tolerant_json import decode_tolerant
+from tracegraph.ingest.tolerant_json import decode_json
+from tracegraph.model.draft import Draft
 
 _Item = TypeVar("_Item")
-_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-_decode = msgspec.json.Decoder().decode
 
 
 class ExportReader(SpanReader, Generic[_Item]):
@@ -30,16 +27,26 @@ class ExportReader(SpanReader, Generic[_Item]):
     noun: str
 
     @abstractmethod
-    def items(self, value: Any) -> Iterator[Any]:
+    def items(self, value: Any, /) -> Iterator[Any]:
         """Yield what a decoded document holds that may be a span."""
 
     @abstractmethod
-    def item(self, value: Any, shown: str, losses: Losses) -> _Item | None:
+    def item(self, value: Any, shown: str, losses: Losses, /) -> _Item | None:
         """Read one of them; None where it cannot be used."""
 
     @abstractmethod
     def take(self, items: Sequence[tuple[_Item, Losses]], index: int) -> None:
         """Take the items of a source with what reading each lost, in order."""
+
+    def documents(self, index: int, losses: Losses) -> Iterator[tuple[str, bytes]]:
+        """Yield (place for messages, bytes) of each document of a source, undecoded."""
+        return documents(self.sources[index], losses)
+
+    def read(self) -> Iterator[Draft]:
+        """Read all sources; yield the drafts of what they hold, at least one."""
+        for index in range(len(self.sources)):
+            self.read_source(index)
+        yield from self.finish()
 
     def read_source(self, index: int) -> None:
         """Read the spans of one source.
@@ -52,9 +59,9 @@ class ExportReader(SpanReader, Generic[_Item]):
         outside = Losses(source.name, self.options.strict)
         refusal: InputError | None = None
         found: list[tuple[_Item, Losses]] = []
-        for place, data in documents(source, outside):
+        for place, data in self.documents(index, outside):
             try:
-                for value in self.items(_decoded(data, place, outside)):
+                for value in self.items(decode_json(data, place, outside)):
                     self._note(value, index, found)
             except StrictError:
                 raise
@@ -91,10 +98,3 @@ class ExportReader(SpanReader, Generic[_Item]):
             self.lose(index, span_gaps.UNREADABLE_SPAN, f"{shown}: cannot be used without its id")
         else:
             found.append((item, losses))
-
-
-def _decoded(data: bytes, place: str, losses: Losses) -> Any:
-    try:
-        return _decode(data)
-    except _REFUSED:
-        return decode_tolerant(data, place, losses)

@@ -95,7 +95,9 @@ def make_record(
             way that anybody knows of; else UNSET is nothing but unset.
     """
     fields = read_fields(attributes, name)
-    verdict = _verdict(status, message, exceptions, fields, knows_all and end >= 0)
+    verdict = verdict_of(
+        fields, status, ended=knows_all and end >= 0, message=message, exceptions=exceptions
+    )
     record = SpanRecord(step_id, parent, start, end, fields, verdict)
     values = attributes.values
     if _GRAPH_ID in values or _GRAPH_PARENT in values:
@@ -162,13 +164,23 @@ def absent(fields: StepFields) -> str:
     return ",".join(name for name, is_known in known.items() if not is_known)
 
 
-def _verdict(
-    status: int | None,
-    message: str | None,
-    exceptions: Sequence[RaisedException],
+def verdict_of(
     fields: StepFields,
+    status: int | None,
+    *,
     ended: bool,
+    message: str | None = None,
+    exceptions: Sequence[RaisedException] = (),
 ) -> Verdict:
+    """Decide the status of a step; the signal ``tool_error`` is for tools only.
+
+    Args:
+        fields: what is known of the step.
+        status: code of STATUSES as recorded, None where what is recorded cannot be read.
+        ended: the step has an end.
+        message: description beside the status.
+        exceptions: its exceptions in order.
+    """
     payload = fields.payload
     verdict = judge(
         status or 0,

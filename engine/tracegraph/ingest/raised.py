@@ -1,9 +1,9 @@
-"""The ``error`` of a LangSmith run: what LangChain's tracer makes of an exception.
+"""An exception that was written down as text: what LangChain's tracer makes of one, and its like.
 
-It writes ``repr(exception)`` followed by the traceback with its entries two blank lines apart, the
-last of which is ``module.Type: message`` (langchain_core.tracers.core, ``_get_stacktrace``); notes
-on the exception come behind as entries of their own. Other SDKs write a message or a stack of their
-own, which is taken as a message.
+The tracer writes ``repr(exception)`` followed by the traceback with its entries two blank lines
+apart, the last of which is ``module.Type: message`` (langchain_core.tracers.core,
+``_get_stacktrace``); notes on the exception come behind as entries of their own. Other SDKs write a
+message or a stack of their own, which is taken as a message.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Trace and span ids of OTLP/JSON in every coding that exporters were seen to write.
+"""OpenTelemetry trace and span ids in every coding that exporters were seen to write.
 
 The specification demands hex. protobuf's own JSON mapping writes base64, and readers that take hex
 for base64 and write it back as hex produce ids half as long again. The length decides the coding,

@@ -1,0 +1,1 @@
+"""What CrewAI records of its crews."""

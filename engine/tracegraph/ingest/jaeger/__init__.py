@@ -1,0 +1,1 @@
+"""Jaeger's JSON of traces and spans."""

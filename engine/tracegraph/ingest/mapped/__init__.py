@@ -1,0 +1,1 @@
+"""Home-made logs, read by a mapping that their owner writes."""

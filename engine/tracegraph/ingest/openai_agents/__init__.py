@@ -1,0 +1,1 @@
+"""Traces of the OpenAI Agents SDK."""

@@ -1,0 +1,1 @@
+"""Spans as the SDKs of OpenTelemetry print them."""

@@ -1,0 +1,1 @@
+"""Who&When: labelled logs of failed multi-agent runs."""
