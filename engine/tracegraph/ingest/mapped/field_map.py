@@ -1,6 +1,5 @@
 """What a mapping says: which column gives which field of a step, and what its words mean."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -88,8 +87,3 @@ def word_of(value: Any) -> str | None:
     if isinstance(value, int | float):
         return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     return None
-
-
-def words_of(values: Iterable[Any]) -> frozenset[str]:
-    """Return values as words, without those that are none."""
-    return frozenset(word for word in map(word_of, values) if word is not None)

@@ -6,6 +6,7 @@ the calls of tools. The reward is the benchmark's verdict on the run: an evaluat
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -58,11 +59,7 @@ class TauBenchAdapter:
         ``tau_bench.unreadable_field``, ``tau_bench.result_without_call``.
         """
         for source in sources:
-            ids = FreeIds()
-
-            def run(data: bytes, place: str, losses: Losses, ids: FreeIds = ids) -> Run:
-                return _run(data, place, losses, ids)
-
+            run = partial(_run, ids=FreeIds())
             yield read_documents(source, options, AREA, run, _trace_id, _add)
 
 
