@@ -22,6 +22,7 @@ and exits with :attr:`TracegraphError.exit_code` (DESIGN section 6: 2 everywhere
 """
 
 import os
+from collections.abc import Iterable
 
 
 class TracegraphError(Exception):
@@ -112,3 +113,17 @@ def described(error: Exception) -> str:
     if not isinstance(error, OSError):
         return str(error)
     return f"{error.filename}: " * bool(error.filename) + system_reason(error)
+
+
+def did_you_mean(word: str, known: Iterable[str], most: int = 1) -> str:
+    """Return what may have been meant, as the end of a message; empty where nothing is near.
+
+    Args:
+        word: as it was written.
+        known: what there is.
+        most: how many of these are named.
+    """
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, list(known), n=most)
+    return f"; did you mean {' or '.join(found)}?" if found else ""

@@ -10,7 +10,7 @@ from itertools import islice
 from tracegraph.corpus.corpus import Corpus
 from tracegraph.corpus.labels import Labels
 from tracegraph.corpus.texts import Texts
-from tracegraph.errors import UsageError
+from tracegraph.errors import UsageError, did_you_mean
 from tracegraph.model.trace import Trace
 
 _SHOWN = 10
@@ -47,10 +47,7 @@ def closest(text: str, known: Iterable[str]) -> str:
 
     Only the first 10,000 are compared, in half a second: more would be waited for.
     """
-    from difflib import get_close_matches
-
-    found = get_close_matches(text, dict.fromkeys(islice(known, _COMPARED)), n=3)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
+    return did_you_mean(text, dict.fromkeys(islice(known, _COMPARED)), most=3)
 
 
 def _those_there(corpus: Corpus) -> str:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any, Final
+
+from tracegraph.errors import did_you_mean
 
 _UNKNOWN: Final = re.compile(
     r"Cannot find property (?P<property>\S+) for |Table (?P<table>\S+) does"
@@ -26,12 +27,14 @@ def hinted(message: str, connection: Any) -> str:
 def _hint(found: re.Match[str], connection: Any) -> str:
     tables = _names(connection, "CALL show_tables() RETURN name")
     if found["table"]:
-        return _nearest(found["table"], tables) or f"; the tables are {', '.join(sorted(tables))}"
+        return (
+            did_you_mean(found["table"], tables) or f"; the tables are {', '.join(sorted(tables))}"
+        )
     known: set[str] = set()
     for table in tables:
         known.update(_names(connection, f"CALL table_info('{table}') RETURN name"))
     readable = [name for name in sorted(known) if not name.startswith("_")]
-    return _nearest(found["property"], readable) or _SCHEMA
+    return did_you_mean(found["property"], readable) or _SCHEMA
 
 
 def _names(connection: Any, statement: str) -> Sequence[str]:
@@ -41,8 +44,3 @@ def _names(connection: Any, statement: str) -> Sequence[str]:
 def _rows(result: Any) -> Iterable[Sequence[str]]:
     while result.has_next():
         yield result.get_next()
-
-
-def _nearest(word: str, known: Sequence[str]) -> str:
-    found = get_close_matches(word, known, n=1)
-    return f"; did you mean {found[0]}?" if found else ""
